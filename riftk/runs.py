@@ -1,0 +1,152 @@
+"""The run folder of a recipe, and the child processes a recipe starts.
+
+    runs/<name>/{config.yaml, data/, eval/before/, checkpoints/, final/, eval/after/, results.json, report.md}
+
+A folder belongs to one configuration. Started again, a run goes on where it stopped; a finished one says
+so, and another configuration in an old folder is refused, because half of it would be of the other kind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+FINISHED = "finished"
+# What a launcher (torchrun, accelerate, DeepSpeed) tells its own ranks and a child must not inherit.
+_LAUNCHER_VARIABLES = {
+    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "ROLE_WORLD_SIZE",
+    "MASTER_ADDR", "MASTER_PORT", "CROSS_RANK", "CROSS_SIZE",
+}  # fmt: skip
+_LAUNCHER_PREFIXES = ("ACCELERATE_", "FSDP_", "TORCHELASTIC_", "DS_CONFIG", "DEEPSPEED_", "PARALLELISM_CONFIG_")
+# Which stages to run, and where from, may change from one start to the next.
+_NOT_PART_OF_THE_CONFIG = {"stages", "resume_from_checkpoint", "local_rank", "logging_dir"}
+
+
+class RunError(RuntimeError):
+    """A run that cannot go on; the message is one sentence for the user."""
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent dies (Linux; elsewhere nothing happens).
+
+    A killed launcher would otherwise leave workers behind that go on writing into the run folder.
+    """
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths and state of one run. Open it with `open_run`."""
+
+    path: Path
+    lock: IO[str]
+
+    @property
+    def data(self) -> Path:
+        return self.path / "data"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def final(self) -> Path:
+        return self.path / "final"
+
+    def evaluation(self, when: str) -> Path:
+        """Folder of the evaluation "before" or "after" training."""
+        return self.path / "eval" / when
+
+    def is_finished(self, stage: str) -> bool:
+        return (self.path / f".{stage}.{FINISHED}").exists()
+
+    def mark_finished(self, stage: str) -> None:
+        (self.path / f".{stage}.{FINISHED}").touch()
+
+
+def open_run(path: str | Path, config: Mapping[str, Any]) -> RunFolder:
+    """Open or create a run folder for one configuration, and hold it for this process.
+
+    Args:
+        path: the folder.
+        config: resolved configuration (plain values); written to `config.yaml`, which `--config` reads back.
+
+    Raises:
+        RunError: another configuration made the folder, or another process is using it.
+    """
+    import yaml
+
+    path = Path(path)
+    path.mkdir(parents=True, exist_ok=True)
+    lock = open(path / ".lock", "w")  # noqa: SIM115 - held until the process ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunError(f"another process is using {path}; wait for it, or give another --output_dir") from None
+    kept = yaml.safe_load(yaml.safe_dump(_plain(config)))
+    file = path / "config.yaml"
+    if file.exists():
+        before = yaml.safe_load(file.read_text(encoding="utf-8"))
+        changed = sorted(
+            key
+            for key in (before.keys() | kept.keys()) - _NOT_PART_OF_THE_CONFIG
+            if before.get(key) != kept.get(key)
+        )
+        if changed:
+            changes = ", ".join(f"{key}: {before.get(key)!r} -> {kept.get(key)!r}" for key in changed[:4])
+            raise RunError(
+                f"{path} was made with another configuration ({changes}); "
+                "give another --output_dir, or delete the folder"
+            )
+    part = path / "config.yaml.part"
+    part.write_text(yaml.safe_dump(kept, allow_unicode=True), encoding="utf-8")
+    part.replace(file)
+    return RunFolder(path, lock)
+
+
+def riftk(command: str, **options: Any) -> None:
+    """Run `riftk COMMAND --option value …` as a process of its own, outside the launcher's process group.
+
+    Generation never runs inside a trainer's process group: under ZeRO-3 every weight would be a shard, and
+    the trainer's memory would still be taken. Options that are None are left out, lists repeat the flag.
+
+    Raises:
+        RunError: the command failed; what it said is on stderr already.
+    """
+    arguments = [sys.executable, "-m", "riftk.cli", command]
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if isinstance(value, bool):
+            arguments += [flag] if value else []
+        elif isinstance(value, list | tuple):
+            arguments += [part for item in value for part in (flag, str(item))]
+        elif value is not None:
+            arguments += [flag, str(value)]
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _LAUNCHER_VARIABLES and not name.startswith(_LAUNCHER_PREFIXES)
+    }
+    sys.stdout.flush()
+    finished = subprocess.run(arguments, env=environment, preexec_fn=die_with_parent, check=False)
+    if finished.returncode:
+        raise RunError(f"riftk {command} stopped with exit status {finished.returncode} (see above)")
+
+
+def _plain(value: Any) -> Any:
+    """Reduce a configuration to what YAML holds, without secrets."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items() if not str(key).endswith("_token")}
+    if isinstance(value, list | tuple | set):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
