@@ -1,0 +1,106 @@
+"""The RIF recipe, run for real: `accelerate launch`, the embedded model, two steps of training."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+RECIPE = str(ROOT / "recipes" / "rif.py")
+SMALL = ["--num_rows", "24", "--max_steps", "2", "--eval_limit", "24", "--batch_size", "24"]
+
+
+def launch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "accelerate.commands.launch", *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=400)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("rif")
+    finished = launch(RECIPE, *SMALL, "--output_dir", str(folder / "run"), cwd=folder)
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    assert "report.md" in finished.stdout
+    return folder / "run"
+
+
+def test_the_run_folder_holds_what_the_report_needs(run):
+    for name in ("config.yaml", "data/dataset.jsonl", "final/model.safetensors", "results.json", "report.md"):
+        assert (run / name).exists(), name
+    for when in ("before", "after"):
+        assert (run / "eval" / when / "results.json").exists()
+        assert list((run / "eval" / when).glob("samples_*.jsonl"))
+    dataset = [json.loads(line) for line in (run / "data" / "dataset.jsonl").open()]
+    assert dataset
+    assert all(row["reasoning"] and row["response"] for row in dataset)
+
+
+def test_before_and_after_answer_the_same_items(run):
+    items = [
+        [json.loads(line)["item_id"] for line in sorted((run / "eval" / when / "samples_tiny.jsonl").open())]
+        for when in ("before", "after")
+    ]
+    assert sorted(items[0]) == sorted(items[1])
+    assert len(set(items[0])) == len(items[0]) == 24
+
+
+def test_a_finished_run_says_so_and_another_configuration_stops(run):
+    again = launch(RECIPE, *SMALL, "--output_dir", str(run), cwd=run.parent)
+    assert again.returncode == 0
+    assert "is finished" in again.stdout
+    changed = launch(RECIPE, *SMALL, "--output_dir", str(run), "--learning_rate", "1e-5", cwd=run.parent)
+    assert changed.returncode != 0
+    assert "learning_rate: 0.001 -> 1e-05" in changed.stderr
+
+
+def test_training_starts_from_a_dataset_file_and_from_the_installed_module(run, tmp_path):
+    finished = launch(
+        "-m", "riftk.recipes.rif", *SMALL, "--stages", "train", "--loss_on", "reasoning",
+        "--dataset", str(run / "data" / "dataset.jsonl"), "--output_dir", str(tmp_path / "run"),
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    assert (tmp_path / "run" / "final" / "model.safetensors").exists()
+    assert not (tmp_path / "run" / "eval").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--constraints", "punctuation:no_commas"], "punctuation:no_commas"),
+        (["--constraints", "language:reasoning_language"], "LLM"),
+        (["--model_name_or_path", "./no/such/model"], "./no/such/model does not exist"),
+        (["--learning_rate", "abc"], "invalid float value: 'abc'"),
+        (["--no_such_flag", "1"], "no_such_flag"),
+        (["--config", "no.yaml"], "no.yaml"),
+        (["--dataset", "empty.jsonl"], "empty.jsonl holds no rows"),
+        (["--dataset", "columns.jsonl"], "'reasoning'"),
+        (["--model_name_or_path", "no_template"], "chat template"),
+        (["--benchmarks", "no_such_benchmark"], "no_such_benchmark"),
+    ],
+)
+def test_bad_input_is_one_sentence_before_anything_starts(arguments, sentence, tmp_path):
+    import shutil
+
+    from riftk.paths import resolve
+
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "columns.jsonl").write_text('{"item_id": "a", "prompt": []}\n')
+    shutil.copytree(resolve("pkg://riftk.tiny/weights/base"), tmp_path / "no_template")
+    (tmp_path / "no_template" / "chat_template.jinja").unlink()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    finished = subprocess.run(
+        [sys.executable, RECIPE, "--output_dir", "run", *arguments],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert finished.returncode != 0
+    last = finished.stderr.strip().splitlines()[-1]
+    assert sentence in last
+    assert not (tmp_path / "run" / "eval").exists()
+    assert not (tmp_path / "run" / "data").exists()
