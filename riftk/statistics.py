@@ -1,0 +1,280 @@
+"""Estimates with intervals, paired differences, and what a sample of a given size can show.
+
+Everything is deterministic: where resampling is needed the generator is seeded. Intervals are 95 % unless a
+level is given. Proportions of independent items get closed forms, which stay honest at 0 and 1 where a
+bootstrap would report a width of zero; everything else resamples *items* (clusters), never completions,
+because completions of one item are not independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+LEVEL = 0.95
+RESAMPLES = 2000
+_DRAWS_AT_ONCE = 4_000_000  # resampled indices held in memory at a time
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and how sure one can be of it.
+
+    Args:
+        value: point estimate; None where nothing was observed.
+        low, high: interval; None where it cannot be had (no observations).
+        n: observations behind it.
+        stderr: standard error; None below two items.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    stderr: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """After minus before on the same items.
+
+    Args:
+        value, low, high, n, stderr: as in `Estimate`; `n` counts items.
+        gained, lost: items that went from 0 to 1 and from 1 to 0 (McNemar's counts), None for quantities.
+        p_value: exact two-sided McNemar test, None for quantities.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    stderr: float | None
+    gained: int | None = None
+    lost: int | None = None
+    p_value: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+NOTHING = Estimate(None, None, None, 0, None)
+
+
+def proportion(successes: int, n: int, level: float = LEVEL) -> Estimate:
+    """Share of successes with Wilson's score interval (E. B. Wilson, JASA 22, 1927).
+
+    Raises:
+        ValueError: counts that are no counts.
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n} is no proportion")
+    if n == 0:
+        return NOTHING
+    z = _z(level)
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    # At 0 and n the formula gives the end itself, up to rounding; say it exactly.
+    low = 0.0 if successes == 0 else centre - half
+    high = 1.0 if successes == n else centre + half
+    stderr = math.sqrt(share * (1 - share) / (n - 1)) if n > 1 else None
+    return Estimate(share, low, high, n, stderr)
+
+
+def mean(
+    values: Sequence[float],
+    clusters: Sequence[int] | None = None,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """Mean with a percentile interval from a bootstrap over clusters (A. C. Davison and D. V. Hinkley,
+    Bootstrap Methods and Their Application, 1997, 3.8).
+
+    Args:
+        values: observations, shape (n,).
+        clusters: item of each observation, shape (n,); None makes every observation its own item.
+        level: coverage of the interval.
+        resamples: bootstrap draws.
+        seed: of the draws.
+    """
+    sums, counts = _by_cluster(values, clusters)
+    if not len(sums):
+        return NOTHING
+    value = float(sums.sum() / counts.sum())
+    if len(sums) == 1:
+        return Estimate(value, None, None, len(values), None)
+    draws = _resampled_ratios(sums, counts, resamples, seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, float(low), float(high), len(values), _ratio_stderr(sums, counts))
+
+
+def estimate(values: Sequence[float], clusters: Sequence[int], *, seed: int = 0) -> Estimate:
+    """`proportion` where every item has one 0/1 observation, `mean` otherwise."""
+    array = np.asarray(values, dtype=float)
+    if np.isin(array, (0.0, 1.0)).all() and len(np.unique(clusters)) == len(array):
+        return proportion(int(array.sum()), len(array))
+    return mean(array, clusters, seed=seed)
+
+
+def paired_difference(
+    before: Sequence[float],
+    after: Sequence[float],
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Difference:
+    """Mean difference after - before over the same items.
+
+    0/1 values get the hybrid score interval for paired proportions (R. G. Newcombe, Statistics in Medicine
+    17, 1998, method 10) and McNemar's counts with the exact test; other values get a paired bootstrap.
+
+    Args:
+        before, after: one value per item, in the same order, shape (n,). Several samples of an item are to
+            be averaged first.
+        level, resamples, seed: see `mean`.
+
+    Raises:
+        ValueError: the two are not equally long.
+    """
+    first, second = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    if first.shape != second.shape:
+        raise ValueError(
+            f"a paired difference needs the same items: {first.size} before, {second.size} after"
+        )
+    n = first.size
+    if n == 0:
+        return Difference(None, None, None, 0, None)
+    gaps = second - first
+    value = float(gaps.mean())
+    stderr = float(gaps.std(ddof=1) / math.sqrt(n)) if n > 1 else None
+    if np.isin(first, (0.0, 1.0)).all() and np.isin(second, (0.0, 1.0)).all():
+        gained, lost = int((gaps > 0).sum()), int((gaps < 0).sum())
+        both = int((first * second).sum())
+        low, high = _newcombe_paired(both, gained, lost, n, level)
+        return Difference(value, low, high, n, stderr, gained, lost, mcnemar(gained, lost))
+    if n == 1:
+        return Difference(value, None, None, 1, None)
+    draws = _resampled_ratios(gaps, np.ones(n), resamples, seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Difference(value, float(low), float(high), n, stderr)
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """Exact two-sided p-value of McNemar's test (Q. McNemar, Psychometrika 12, 1947): are gains and losses
+    equally likely? 1.0 when nothing changed."""
+    changed = gained + lost
+    if changed == 0:
+        return 1.0
+    log_choose = [
+        math.lgamma(changed + 1) - math.lgamma(k + 1) - math.lgamma(changed - k + 1)
+        for k in range(min(gained, lost) + 1)
+    ]
+    tail = math.fsum(math.exp(term - changed * math.log(2)) for term in log_choose)
+    return min(1.0, 2 * tail)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values adjusted for their number by Holm's step-down (S. Holm, Scand. J. Statistics 6, 1979),
+    in the given order."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def smallest_difference(
+    n: int, discordant: float = 0.5, *, level: float = LEVEL, power: float = 0.8
+) -> float | None:
+    """Smallest paired difference of proportions that n items find with the given power
+    (R. J. Connor, Biometrics 43, 1987), and never less than the exact test can call significant at all.
+
+    Args:
+        n: items.
+        discordant: share of items whose outcome changes in either direction; 0.5 is the worst case, two
+            runs of a coin that know nothing of each other.
+        level: 1 - level is the size of the test.
+        power: probability of finding it.
+
+    Returns:
+        The difference, or None when n items cannot show any.
+    """
+    fewest = math.ceil(1 - math.log2(1 - level))  # all changes one way: 2 * 2**-k <= 1 - level
+    if n < fewest:
+        return None
+    z_test, z_power = _z(level), NormalDist().inv_cdf(power)
+    gap = 0.0
+    for _ in range(50):  # a contraction: settles in a few rounds
+        spread = math.sqrt(max(discordant - gap * gap, 0.0))
+        gap = min((z_test * math.sqrt(discordant) + z_power * spread) / math.sqrt(n), discordant)
+    return max(gap, fewest / n)
+
+
+def _z(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def _newcombe_paired(both: int, gained: int, lost: int, n: int, level: float) -> tuple[float, float]:
+    """Newcombe's method 10 for p(after) - p(before)."""
+    neither = n - both - gained - lost
+    old, new = proportion(both + lost, n, level), proportion(both + gained, n, level)
+    margins = (both + gained) * (both + lost) * (neither + gained) * (neither + lost)
+    phi = 0.0
+    if margins:
+        cross = both * neither - gained * lost
+        if cross > 0:
+            cross = max(cross - n / 2, 0.0)  # Newcombe's continuity correction of the correlation
+        phi = cross / math.sqrt(margins)
+
+    def reach(towards: float, away: float) -> float:
+        return math.sqrt(max(towards**2 - 2 * phi * towards * away + away**2, 0.0))
+
+    gap = new.value - old.value
+    low = gap - reach(new.value - new.low, old.high - old.value)
+    high = gap + reach(new.high - new.value, old.value - old.low)
+    return max(low, -1.0), min(high, 1.0)
+
+
+def _by_cluster(values: Sequence[float], clusters: Sequence[int] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Sum and number of the observations of each cluster."""
+    array = np.asarray(values, dtype=float)
+    if clusters is None:
+        return array, np.ones(array.size)
+    _, index = np.unique(np.asarray(clusters), return_inverse=True)
+    if index.size != array.size:
+        raise ValueError(f"{array.size} values, but {index.size} cluster labels")
+    counts = np.bincount(index).astype(float)
+    return np.bincount(index, weights=array, minlength=counts.size), counts
+
+
+def _resampled_ratios(sums: np.ndarray, counts: np.ndarray, resamples: int, seed: int) -> np.ndarray:
+    """Means of `resamples` draws of as many clusters with replacement."""
+    generator = np.random.default_rng(seed)
+    size = len(sums)
+    at_once = max(1, _DRAWS_AT_ONCE // size)
+    ratios = []
+    for start in range(0, resamples, at_once):
+        chosen = generator.integers(0, size, (min(at_once, resamples - start), size))
+        ratios.append(sums[chosen].sum(axis=1) / counts[chosen].sum(axis=1))
+    return np.concatenate(ratios)
+
+
+def _ratio_stderr(sums: np.ndarray, counts: np.ndarray) -> float:
+    """Linearised standard error of a ratio of cluster totals (W. G. Cochran, Sampling Techniques, 1977, 6.4);
+    with clusters of one this is the usual standard error of a mean."""
+    residuals = sums - counts * (sums.sum() / counts.sum())
+    size = len(sums)
+    return float(math.sqrt((residuals**2).sum() / (size - 1) / size) / counts.mean())
