@@ -1,0 +1,108 @@
+"""Capital and small letters."""
+
+from __future__ import annotations
+
+import re
+
+from .base import Constraint, Verdict, broken, constraint, followed
+from .language import judge_language, vacuous
+from .text import Span, Text, letter_runs, without_commands, word_count
+
+MANY_WORDS = 6  # of two letters or more: enough for identifying the language
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ROMAN = re.compile(r"[\u2170-\u217f]")
+_NO_CAPITAL = re.compile(
+    r"[ªºµ\u0370-\u03ff\u1f00-\u1fff]+"
+)  # ordinals, micro and Greek: no case is asked of them
+
+
+def _cased(text: str) -> str:
+    """The text in which case counts: LaTeX control words, Greek letters, ordinals and µ blanked out."""
+    return _NO_CAPITAL.sub(lambda match: " " * len(match.group()), without_commands(text))
+
+
+def lower_case_spans(text: str) -> tuple[int, list[Span]]:
+    """Number and spans of small letters that have a capital form."""
+    return _case_spans(_cased(text), str.islower, str.upper)
+
+
+def upper_case_spans(text: str) -> tuple[int, list[Span]]:
+    """Number and spans of capital letters."""
+    return _case_spans(_cased(text), str.isupper, str.lower)
+
+
+def _case_spans(text: str, wrong, change) -> tuple[int, list[Span]]:
+    count, spans = 0, []
+    for run in letter_runs(text):
+        word = run.group()
+        if change(word) == word:
+            continue
+        start = None
+        for offset, letter in enumerate(word):
+            if wrong(letter) and change(letter) != letter:
+                count += 1
+                if start is None:
+                    start = offset
+            elif start is not None:
+                spans.append((run.start() + start, run.start() + offset))
+                start = None
+        if start is not None:
+            spans.append((run.start() + start, run.end()))
+    return count, spans
+
+
+def cased_letters(text: str) -> int:
+    """Number of letters that have two forms, LaTeX control words left out."""
+    plain = _cased(text)
+    return sum(1 for letter in plain if letter.isalpha() and letter.lower() != letter.upper())
+
+
+def judge_english(text: Text, target: str) -> Verdict:
+    """Whether a text is English. A short answer is, when its words are ASCII: "THE ANSWER IS 42"."""
+    visible = text.once(without_commands)
+    words = _WORD.findall(visible)
+    if target == "response" and len(words) < MANY_WORDS:
+        if not words or word_count(visible) < 2:
+            return broken(0.0, "too few words to be an English text")
+        if not all(map(str.isascii, words)):
+            return broken(0.5, "not English")
+        return followed("English words")
+    return judge_language(text, "en", "English", target)
+
+
+def _judge(text: Text, target: str, wrong: int, spans: list[Span], form: str) -> Verdict:
+    if empty := vacuous(text, target):
+        return empty
+    letters = text.once(cased_letters)
+    if not letters:
+        return broken(0.0, "there is no letter to write in " + form)
+    english = judge_english(text, target)
+    share = 1 - wrong / letters
+    if wrong:
+        start, end = spans[0]
+        return broken(
+            share * (0.5 + english.score / 2),
+            f"{wrong} of {letters} letters are not in {form}, first: {text.raw[start:end][:40]!r}",
+            spans,
+        )
+    if not english:
+        return broken(english.score, f"in {form}, but not English: {english.reason}", english.spans)
+    return followed(f"English, all {letters} letters in {form}")
+
+
+@constraint("change_case:english_capital")
+class EnglishCapital(Constraint):
+    """English in capital letters. LaTeX control words, Greek and letters without a capital form are exempt."""
+
+    wording = (
+        "When {acting}, your response should be in English and in all capital letters.",
+        "Write your entire {text} in English, using capital letters only.",
+        "Your {text} has to be in English and must not contain any lowercase letters.",
+        "Use ALL CAPS throughout your {text}, and write it in English.",
+        "Every letter of your {text} must be uppercase, and its language English.",
+        "Keep your {text} in English and fully capitalized, from start to finish.",
+    )
+
+    def robust(self, text: Text) -> Verdict:
+        wrong, spans = text.once(lower_case_spans)
+        return _judge(text, self.target, wrong, spans, "capitals")

@@ -1,0 +1,99 @@
+"""The language of a text."""
+
+from __future__ import annotations
+
+from . import languages
+from .base import Constraint, Verdict, broken, constraint, followed
+from .text import Text, letter_count, prose, prose_letters, words
+
+MIN_LETTERS = 16  # prose letters without which a trace is no trace; see `vacuous`
+MIN_RESPONSE_LETTERS = 6
+MIN_RESPONSE_WORDS = 3
+
+
+def vacuous(text: Text, target: str) -> Verdict | None:
+    """The verdict on a trace too empty to follow anything, None for a text that says enough.
+
+    A trace of "..." obeys every prohibition and reasons about nothing (ReasonIF robust rules).
+    """
+    if not text.raw.strip():
+        return broken(0.0, f"the {target} is empty")
+    letters = text.once(prose_letters)
+    if target == "reasoning" and letters < MIN_LETTERS:
+        return broken(0.0, f"{letters} letters of prose are no reasoning; at least {MIN_LETTERS} are needed")
+    return None
+
+
+def judge_language(text: Text, code: str, name: str, target: str) -> Verdict:
+    """Whether the prose of a text is in one language: its script, then passage by passage.
+
+    At most a tenth of the letters may stand in passages of another language, and at least one passage must
+    be identified as the right one: what cannot be decided does not pass.
+    """
+    if empty := vacuous(text, target):
+        return empty
+    plain = text.once(prose)
+    own, other = languages.own_letters(plain, code)
+    spaced = code not in ("zh", "ja", "th")
+    if own < MIN_RESPONSE_LETTERS or (spaced and len(text.once(_prose_words)) < MIN_RESPONSE_WORDS):
+        return broken(0.0, f"too little {name} prose to tell the language: {own} letters")
+    hidden = sum(map(str.isalpha, text.raw)) - sum(map(str.isalpha, plain))
+    if hidden > 4 * (own + other):
+        return broken(
+            0.0, f"only {own + other} of {own + other + hidden} letters are prose outside code and formulas"
+        )
+    share = own / (own + other)
+    passages = text.once(languages.passages)
+    foreign = [p for p in passages if languages.is_foreign(p, plain, code)]
+    letters = sum(p.letters for p in passages)
+    foreign_share = sum(p.letters for p in foreign) / letters
+    spans = [(p.start, p.end) for p in foreign]
+    score = min(share, 1 - foreign_share)
+    if other > languages.MAX_FOREIGN_SCRIPT * (own + other):
+        return broken(score, f"{other} of {own + other} letters are not of the script of {name}", spans)
+    if foreign_share > languages.MAX_FOREIGN_SHARE:
+        first = plain[spans[0][0] : spans[0][1]].split()
+        return broken(
+            score,
+            f"{foreign_share:.0%} of the prose is not {name}, first: {' '.join(first)[:60]!r}",
+            spans,
+        )
+    if not any(p.language == code for p in passages):
+        return broken(score * 0.5, f"no passage can be identified as {name}")
+    return followed(f"{1 - foreign_share:.0%} of the prose is {name}")
+
+
+def _prose_words(text: str) -> list[str]:
+    return [word for word in words(prose(text)) if letter_count(word) >= 2]
+
+
+@constraint("language:reasoning_language")
+class ReasoningLanguage(Constraint):
+    """The whole text is in one of the seven languages of ReasonIF."""
+
+    wording = (
+        "When {acting}, respond only in {name} language, no other language is allowed.",
+        "Write your {text} entirely in {name}.",
+        "Your whole {text} must be in {name}; do not switch to any other language.",
+        "Use {name} and nothing but {name} in your {text}.",
+        "The only language allowed in your {text} is {name}.",
+        "Please do all of your {acting} in {name}, from the first word to the last.",
+    )
+
+    language: str
+    target: str = "reasoning"
+
+    def validate(self) -> None:
+        known = languages.REASONIF_LANGUAGES
+        self.require(self.language in known, "language", f"one of {', '.join(known)}")
+
+    @property
+    def name(self) -> str:
+        """English name of the language."""
+        return languages.REASONIF_LANGUAGES[self.language]
+
+    def wording_values(self) -> dict[str, str]:
+        return {"name": self.name}
+
+    def robust(self, text: Text) -> Verdict:
+        return judge_language(text, self.language, self.name, self.target)

@@ -1,0 +1,92 @@
+"""How long a text is."""
+
+from __future__ import annotations
+
+from .base import Constraint, Span, Verdict, broken, constraint, followed
+from .language import vacuous
+from .text import Text, word_count, word_tokens
+
+RELATIONS = ("less than", "at least")
+
+
+def relation_holds(count: int, relation: str, limit: float) -> bool:
+    """`count` compared with `limit`: "less than" is strict, "at least" is not."""
+    return count < limit if relation == "less than" else count >= limit
+
+
+def relation_score(count: int, relation: str, limit: float) -> float:
+    """How close `count` comes: 1 when the relation holds, else the share of what is asked."""
+    if relation_holds(count, relation, limit):
+        return 1.0
+    return max(limit - 1, 0) / count if relation == "less than" else count / limit
+
+
+@constraint("length_constraint_checkers:number_words")
+class NumberWords(Constraint):
+    """Fewer than a number of words ("less than" is strict), or at least that many.
+
+    ReasonIF has no relation and means "less than". `num_words` may be a number, or a string of digits as it
+    comes out of some Parquet files.
+    """
+
+    wording = (
+        "When {acting}, respond with {relation} {num_words} words.",
+        "Your {text} must have {relation} {num_words} words.",
+        "Use {relation} {num_words} words in your {text}.",
+        "The number of words in your {text} has to be {bound}.",
+        "Mind the length of your {text}: {relation} {num_words} words.",
+        "Write {relation} {num_words} words when {acting}.",
+    )
+
+    num_words: int | float | str
+    relation: str | None = None
+
+    def validate(self) -> None:
+        valid = not isinstance(self.num_words, bool)
+        try:
+            number = float(self.num_words)
+        except (TypeError, ValueError):
+            valid = False
+        valid = valid and 0 <= number < 1e9 and number == int(number)
+        self.require(valid, "num_words", "a whole number of words")
+        self.require(self.relation in (None, *RELATIONS), "relation", " or ".join(map(repr, RELATIONS)))
+
+    @property
+    def limit(self) -> int:
+        """`num_words` as an integer."""
+        return int(float(self.num_words))
+
+    def wording_values(self) -> dict[str, object]:
+        relation = self.relation or "less than"
+        bound = f"below {self.limit}" if relation == "less than" else f"{self.limit} or more"
+        return {"num_words": self.limit, "relation": relation, "bound": bound}
+
+    def robust(self, text: Text) -> Verdict:
+        if empty := vacuous(text, self.target):
+            return empty
+        return judge_words(self, text.once(word_count), text.raw)
+
+
+def judge_words(constraint: NumberWords, count: int, raw: str) -> Verdict:
+    """Verdict on a number of words; spans mark what goes beyond the limit."""
+    relation, limit = constraint.relation or "less than", constraint.limit
+    if not count:
+        return broken(0.0, "there is no word in it")
+    if relation_holds(count, relation, limit):
+        return followed(
+            f"{count} words; the limit is {limit}" if relation == "less than" else f"{count} words"
+        )
+    if relation == "at least":
+        return broken(count / limit, f"{count} words; at least {limit} are needed")
+    reason = f"{count} words; the limit is {limit}, and it takes fewer than that"
+    return broken(relation_score(count, relation, limit), reason, _beyond(raw, limit))
+
+
+def _beyond(raw: str, limit: int) -> list[Span]:
+    """The text from the word on that is one too many."""
+    count = 0
+    for start, _, words in word_tokens(raw):
+        count += words
+        if count >= limit:
+            return [(start, len(raw.rstrip()))]
+    return []

@@ -1,0 +1,36 @@
+"""The published evaluators' rulebooks: by name, which rule judges an id, and which text it judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..base import ConstraintError
+from . import reasonif
+from .reasonif import Rule
+
+RULEBOOKS: dict[str, Mapping[str, Rule]] = {
+    "reasonif": reasonif.RULES,
+    "reasonif-80": reasonif.RULES_80,
+}
+_CUTS: dict[str, Callable[[str, str], str]] = {
+    "reasonif": reasonif.judged_text,
+    "reasonif-80": reasonif.judged_text,
+}
+
+
+def judged_text(rules: str, raw_output: str, target: str) -> str:
+    """The text of a raw output that a published evaluator judges, cut as it cuts.
+
+    Args:
+        rules: name of a published rulebook.
+        raw_output: everything that the model generated.
+        target: "reasoning" or "response".
+
+    Raises:
+        ConstraintError: no such rulebook, or one that never judges this target.
+    """
+    if rules not in _CUTS:
+        raise ConstraintError(f"no published rules {rules!r}; there are {', '.join(_CUTS)}")
+    if target not in ("reasoning", "response"):
+        raise ConstraintError(f"target {target!r} is neither 'reasoning' nor 'response'")
+    return _CUTS[rules](raw_output, target)

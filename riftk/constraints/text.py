@@ -1,0 +1,256 @@
+"""Text analysis: what of a text is prose, its words, letters and sentences. The one place for such rules.
+
+Functions take a plain `str` and are linear in its length. Those that take something away put blanks in its
+place, so that offsets into their result are offsets into the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+Span = tuple[int, int]
+
+
+class Text:
+    """A text together with what has been found out about it, each analysis made once.
+
+    `text.once(words)` is `words(text.raw)`, computed at the first call and shared by all constraints.
+    """
+
+    __slots__ = ("_known", "raw")
+
+    def __init__(self, raw: str):
+        self.raw = raw
+        self._known: dict[Callable[[str], object], object] = {}
+
+    def once(self, analyse: Callable[[str], T]) -> T:
+        """Return `analyse(raw)`. Two threads may both compute it; they find the same."""
+        if analyse not in self._known:
+            self._known[analyse] = analyse(self.raw)
+        return self._known[analyse]  # type: ignore[return-value]
+
+
+# ---------------------------------------------------------------------------------------- letters
+
+HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+KANA = "\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7af"
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer: no blanks between words
+
+_DENSE = re.compile(f"[{HAN}{KANA}{HANGUL}]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def letter_runs(text: str) -> Iterator[re.Match[str]]:
+    """Runs of letters, of any script."""
+    return _LETTERS.finditer(text)
+
+
+def letter_count(text: str) -> int:
+    """Number of letters; a Chinese, Japanese or Korean one says as much as two and counts twice."""
+    return sum(map(str.isalpha, text)) + len(_DENSE.findall(text))
+
+
+# ------------------------------------------------------------------------------------------ words
+
+_TOKEN = re.compile(r"\S+")
+_ONE_WORD_EACH = re.compile(f"[{HAN}{KANA}]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_LONGEST_WORD = 24  # alphanumerics; longer tokens are several words without the blanks
+_UNSPACED_WORD = 5  # letters of an average word in scripts that set no blanks
+
+
+def words_in_token(token: str) -> int:
+    """Words in a token without blanks: each Chinese or Japanese character is one, "don't" and "3.14" are one.
+
+    A token of more than 24 letters and digits counts once per 24: leaving out the blanks gains nothing.
+    """
+    if token.isascii() and len(token) <= _LONGEST_WORD:
+        return 1 if any(map(str.isalnum, token)) else 0
+    characters = len(_ONE_WORD_EACH.findall(token))
+    unspaced = len(list(filter(str.isalnum, _UNSPACED.findall(token))))
+    rest = sum(map(str.isalnum, token)) - characters - unspaced
+    return characters - (-unspaced // _UNSPACED_WORD) - (-max(rest, 0) // _LONGEST_WORD)
+
+
+def word_tokens(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, words) for each token between blanks that holds a word. Tags such as <b> are none."""
+    for match in _TOKEN.finditer(without_tags(text)):
+        count = words_in_token(match.group())
+        if count:
+            yield match.start(), match.end(), count
+
+
+def word_count(text: str) -> int:
+    """Number of words as a reader counts them; see `words_in_token`."""
+    return sum(count for _, _, count in word_tokens(text))
+
+
+def words(text: str) -> list[str]:
+    """The tokens between blanks that hold a word."""
+    plain = without_tags(text)
+    return [plain[start:end] for start, end, _ in word_tokens(text)]
+
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+
+
+def numbers(text: str) -> list[str]:
+    """Numbers in the order of the text, thousands separators taken out: "1,200 of 3.5" -> 1200, 3.5."""
+    return [number.replace(",", "") for number in _NUMBER.findall(text)]
+
+
+# -------------------------------------------------------------------------------------- sentences
+
+_END = ".!?…:。．！？：؟।॥"
+_SENTENCE = re.compile(rf"[^{_END}\n]++(?:(?<=\d)[.:](?=\d)[^{_END}\n]++)*+[{_END}]*+[\"'”’»)\]]*+")
+
+
+def sentences(text: str) -> list[Span]:
+    """Spans of sentences, lines and what precedes a colon, outer blanks left out. "3.14" is not split."""
+    found = []
+    for match in _SENTENCE.finditer(text):
+        piece = match.group()
+        start = match.start() + len(piece) - len(piece.lstrip())
+        end = match.end() - (len(piece) - len(piece.rstrip()))
+        if start < end:
+            found.append((start, end))
+    return found
+
+
+# ----------------------------------------------------------------------------- markup and formulas
+
+_TAG = re.compile(r"</?[A-Za-z][\w-]{0,40}(?: [^<>\n]{0,200})?/?>|<\|[\w ]{1,40}\|>")
+_URL = re.compile(r"\b(?:https?://|www\.)[^\s<>\"]{1,2000}")
+_CONTROL = re.compile(r"\\(?:begin|end) ?\{[A-Za-z]{1,20}\*?\}|\\[A-Za-z]+\*?")
+_TEXT_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm|sf|tt|sc|normal)?|mbox|textup)\{([^{}$]{0,2000})\}")
+_FORMULA_ENVIRONMENTS = frozenset(
+    ["equation", "align", "aligned", "alignat", "gather", "gathered", "multline", "eqnarray", "math", "displaymath", "split", "cases", "array", "matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bmatrix", "smallmatrix"]
+)
+_OPENER = re.compile(r"\\begin ?\{([A-Za-z]{1,20})(\*?)\}|\\.|`+|\$\$?", re.DOTALL)
+_CLOSERS = {"\\(": "\\)", "\\[": "\\]", "$$": "$$", "```": "```"}
+
+
+@dataclass(frozen=True)
+class Region:
+    """A stretch of a text that is no prose: `kind` is "code" or "formula", delimiters included."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def blank(text: str, spans: list[Span]) -> str:
+    """Put blanks in place of spans (in order, not overlapping), keeping line ends and so all offsets."""
+    if not spans:
+        return text
+    parts, done = [], 0
+    for start, end in spans:
+        parts.append(text[done:start])
+        hidden = text[start:end]
+        parts.append(re.sub(r"[^\n]", " ", hidden) if "\n" in hidden else " " * (end - start))
+        done = end
+    parts.append(text[done:])
+    return "".join(parts)
+
+
+def _blank_matches(pattern: re.Pattern[str], text: str) -> str:
+    return blank(text, [match.span() for match in pattern.finditer(text)])
+
+
+def without_tags(text: str) -> str:
+    """Markup such as `<think>`, `</b>`, `<|end|>` blanked out."""
+    return _blank_matches(_TAG, text) if "<" in text else text
+
+
+def without_commands(text: str) -> str:
+    r"""LaTeX control words and environment names (`\frac`, `\begin{align}`) blanked out, arguments kept."""
+    return _blank_matches(_CONTROL, text) if "\\" in text else text
+
+
+def _inline_end(text: str, opener: str, start: int) -> int:
+    """End of the inline code or formula whose content starts at `start`, or -1 where it is none."""
+    close = text.find(opener, start)
+    while opener == "$" and close > 0 and text[close - 1] == "\\":
+        close = text.find(opener, close + 1)
+    if close < 0 or close == start or text.find("\n", start, close) >= 0:
+        return -1
+    if opener == "$":  # as in Pandoc, so that "$5 and $6" is money
+        if text[start].isspace() or text[close - 1].isspace() or text[close + 1 : close + 2].isdigit():
+            return -1
+    return close + 1
+
+
+def regions(text: str) -> list[Region]:
+    """Code (fenced or in backticks) and formulas, in order and not overlapping.
+
+    What is opened and never closed is prose: a stray backtick must not hide the rest of a text.
+    """
+    found: list[Region] = []
+    missing: set[str] = set()  # closers that do not come any more: a text full of openers is read once
+    position = 0
+    while match := _OPENER.search(text, position):
+        opener, position = match.group(), match.end()
+        if opener in ("$", "`"):
+            end = _inline_end(text, opener, position)
+        else:
+            closer = _CLOSERS.get("```" if opener.startswith("```") else opener, "")
+            if match.group(1) in _FORMULA_ENVIRONMENTS:
+                closer = f"\\end{{{match.group(1)}{match.group(2)}}}"
+            if not closer or closer in missing:
+                continue
+            end = text.find(closer, position)
+            if end < 0:
+                missing.add(closer)
+            else:
+                end += len(closer)
+        if end > 0:
+            found.append(Region("code" if opener[0] == "`" else "formula", match.start(), end))
+            position = end
+    return found
+
+
+def prose(text: str) -> str:
+    r"""What is natural language: code, formulas, LaTeX control words, tags and URLs blanked out.
+
+    The words in `\text{...}` inside formulas stay.
+    """
+    hidden: list[Span] = []
+    for region in regions(text):
+        start = region.start
+        if region.kind == "formula":
+            for match in _TEXT_COMMAND.finditer(text, region.start, region.end):
+                hidden.append((start, match.start(1)))
+                start = match.end(1)
+        hidden.append((start, region.end))
+    plain = without_commands(without_tags(blank(text, hidden)))
+    return _blank_matches(_URL, plain) if "://" in plain or "www." in plain else plain
+
+
+def visible(text: str) -> str:
+    """What a reader of the rendered text sees: LaTeX commands, fenced code and URLs blanked out."""
+    fenced = [(r.start, r.end) for r in regions(text) if r.kind == "code" and text.startswith("```", r.start)]
+    plain = without_commands(blank(text, fenced))
+    return _blank_matches(_URL, plain) if "://" in plain or "www." in plain else plain
+
+
+def formula_spans(text: str) -> list[Span]:
+    """Spans of the formulas of a text, delimiters included."""
+    return [(region.start, region.end) for region in regions(text) if region.kind == "formula"]
+
+
+def prose_letters(text: str) -> int:
+    """Number of letters of the prose; see `letter_count`."""
+    return letter_count(prose(text))
+
+
+_ALNUM = re.compile(r"[^\W_]")
+
+
+def says_something(text: str) -> bool:
+    """Whether a text holds a letter or a digit at all."""
+    return _ALNUM.search(text) is not None
