@@ -30,8 +30,16 @@ _LAUNCHER_PREFIXES = ("ACCELERATE_", "FSDP_", "TORCHELASTIC_", "DS_CONFIG", "DEE
 _NOT_PART_OF_THE_CONFIG = {"stages", "resume_from_checkpoint", "local_rank", "logging_dir"}
 
 
+_CHILD = "RIFTK_CHILD"
+
+
 class RunError(RuntimeError):
     """A run that cannot go on; the message is one sentence for the user."""
+
+
+def is_child() -> bool:
+    """Whether `riftk(...)` started this process."""
+    return _CHILD in os.environ
 
 
 def die_with_parent() -> None:
@@ -46,10 +54,10 @@ def die_with_parent() -> None:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Paths and state of one run. Open it with `open_run`."""
+    """Paths and state of one run. Open it with `open_run`; `lock` is None on ranks other than the main one."""
 
     path: Path
-    lock: IO[str]
+    lock: IO[str] | None
 
     @property
     def data(self) -> Path:
@@ -74,11 +82,12 @@ class RunFolder:
         (self.path / f".{stage}.{FINISHED}").touch()
 
 
-def open_run(path: str | Path, config: Mapping[str, Any]) -> RunFolder:
+def open_run(path: str | Path, config: Mapping[str, Any], hold: bool = True) -> RunFolder:
     """Open or create a run folder for one configuration, and hold it for this process.
 
     Args:
         path: the folder.
+        hold: whether this process writes the folder; False on ranks other than the main one.
         config: resolved configuration (plain values); written to `config.yaml`, which `--config` reads back.
 
     Raises:
@@ -87,6 +96,8 @@ def open_run(path: str | Path, config: Mapping[str, Any]) -> RunFolder:
     import yaml
 
     path = Path(path)
+    if not hold:
+        return RunFolder(path, None)
     path.mkdir(parents=True, exist_ok=True)
     lock = open(path / ".lock", "w")  # noqa: SIM115 - held until the process ends
     try:
@@ -118,7 +129,7 @@ def riftk(command: str, **options: Any) -> None:
     """Run `riftk COMMAND --option value …` as a process of its own, outside the launcher's process group.
 
     Generation never runs inside a trainer's process group: under ZeRO-3 every weight would be a shard, and
-    the trainer's memory would still be taken. Options that are None are left out, lists repeat the flag.
+    the trainer's memory would still be taken. Options that are None are left out, lists are joined by commas.
 
     Raises:
         RunError: the command failed; what it said is on stderr already.
@@ -129,7 +140,7 @@ def riftk(command: str, **options: Any) -> None:
         if isinstance(value, bool):
             arguments += [flag] if value else []
         elif isinstance(value, list | tuple):
-            arguments += [part for item in value for part in (flag, str(item))]
+            arguments += [flag, ",".join(map(str, value))]
         elif value is not None:
             arguments += [flag, str(value)]
     environment = {
@@ -138,7 +149,7 @@ def riftk(command: str, **options: Any) -> None:
         if name not in _LAUNCHER_VARIABLES and not name.startswith(_LAUNCHER_PREFIXES)
     }
     sys.stdout.flush()
-    finished = subprocess.run(arguments, env=environment, preexec_fn=die_with_parent, check=False)
+    finished = subprocess.run(arguments, env={**environment, _CHILD: "1"}, check=False)
     if finished.returncode:
         raise RunError(f"riftk {command} stopped with exit status {finished.returncode} (see above)")
 

@@ -1,12 +1,16 @@
-"""What the recipes share before a trainer exists: arguments from YAML and command line, checked early."""
+"""What the recipes share: arguments from YAML and command line, and supervised rows for the trainer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from riftk.completions import render_reasoning
 from riftk.paths import resolve
+from riftk.rows import Row, RowError, read_jsonl
+from riftk.supervision import check_supervision, is_trained, tokenize_row
 
 
 def parse_recipe(arguments: Sequence[str], recipe: type, trainer: type, default_config: Path) -> tuple[Any, Any, Any]:
@@ -60,3 +64,43 @@ def model_init_kwargs(training: Any, model: Any) -> dict[str, Any]:
 
         options["quantization_config"] = AutoQuantizationConfig.from_dict(options["quantization_config"])
     return options
+
+
+def read_dataset(path: str | Path) -> list[dict[str, Any]]:
+    """Read a synthesised dataset: `prompt`, `reasoning` and `response` of each row are what is trained on.
+
+    Raises:
+        FileNotFoundError: no such file.
+        RowError: no rows, a missing column, or a row that cannot be read.
+    """
+    path = Path(resolve(str(path)))
+    records = list(read_jsonl(path))
+    if not records:
+        raise RowError(f"{path} holds no rows")
+    for number, record in enumerate(records, 1):
+        Row.from_dict(record, where=f"{path}, row {number}")
+        for column in ("reasoning", "response"):
+            if not isinstance(record.get(column), str):
+                raise RowError(f"{path}, row {number}: column {column!r} is missing; found {sorted(record)}")
+    return records
+
+
+def supervise(
+    tokenizer: Any, records: Iterable[Mapping[str, Any]], *, loss_on: str, max_length: int | None
+) -> list[dict[str, list[int]]]:
+    """Tokenise a dataset for trl's SFTTrainer, with loss on exactly what `loss_on` names.
+
+    Returns:
+        `input_ids` and `labels` of every row that carries loss; see `riftk.supervision`.
+
+    Raises:
+        ValueError: the chat template cannot hold a trace, or too many rows are cut off or without loss.
+    """
+    rows = []
+    for record in records:
+        message = render_reasoning(tokenizer, record["reasoning"], record["response"])
+        rows.append(
+            tokenize_row(tokenizer, record["prompt"], message, loss_on=loss_on, max_length=max_length)
+        )
+    print(check_supervision(tokenizer, rows), file=sys.stderr)
+    return [row for row in rows if is_trained(tokenizer, row)]
