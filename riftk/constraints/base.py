@@ -30,7 +30,7 @@ Span = tuple[int, int]
 
 
 class ConstraintError(ValueError):
-    """A constraint that cannot be checked: unknown id, argument, relation or rulebook, or a senseless value."""
+    """A constraint that cannot be checked: unknown id, argument or rulebook, or a senseless value."""
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,13 @@ from .text import Span, Text, letter_runs, without_commands, word_count
 
 MANY_WORDS = 6  # of two letters or more: enough for identifying the language
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_ROMAN = re.compile(r"[\u2170-\u217f]")
-_NO_CAPITAL = re.compile(
-    r"[ªºµ\u0370-\u03ff\u1f00-\u1fff]+"
-)  # ordinals, micro and Greek: no case is asked of them
+# Ordinals, micro, Greek, Roman numerals and circled letters: symbols, of which no case is asked.
+_SYMBOLS = re.compile("[ªºµ\u0370-\u03ff\u1f00-\u1fff\u2160-\u217f\u24b6-\u24e9]+")
 
 
 def _cased(text: str) -> str:
-    """The text in which case counts: LaTeX control words, Greek letters, ordinals and µ blanked out."""
-    return _NO_CAPITAL.sub(lambda match: " " * len(match.group()), without_commands(text))
+    """The text in which case counts: LaTeX control words and symbols blanked out."""
+    return _SYMBOLS.sub(lambda match: " " * len(match.group()), without_commands(text))
 
 
 def lower_case_spans(text: str) -> tuple[int, list[Span]]:
@@ -71,7 +69,7 @@ def judge_english(text: Text, target: str) -> Verdict:
 
 
 def _judge(text: Text, target: str, wrong: int, spans: list[Span], form: str) -> Verdict:
-    if empty := vacuous(text, target):
+    if (empty := vacuous(text, target)) is not None:
         return empty
     letters = text.once(cased_letters)
     if not letters:
@@ -92,7 +90,7 @@ def _judge(text: Text, target: str, wrong: int, spans: list[Span], form: str) ->
 
 @constraint("change_case:english_capital")
 class EnglishCapital(Constraint):
-    """English in capital letters. LaTeX control words, Greek and letters without a capital form are exempt."""
+    """English in capitals. LaTeX control words, Greek and letters without a capital form are exempt."""
 
     wording = (
         "When {acting}, your response should be in English and in all capital letters.",

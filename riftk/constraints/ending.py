@@ -16,13 +16,13 @@ _WRAPPING = " \"'“”‘’`*_)"
 
 
 def normalised(text: str) -> str:
-    """What looks the same written the same: no zero-width characters, plain hyphens, quotes and single blanks."""
+    """What looks the same written the same: plain hyphens and quotes, single blanks, nothing invisible."""
     text = _ZERO_WIDTH.sub("", text).translate(_HYPHENS).translate(_QUOTES)
     return " ".join(text.split())
 
 
 def ending_score(text: str, phrase: str) -> float:
-    """How nearly a normalised text ends with a phrase: words after it, its case, the part of it that is there."""
+    """How nearly a normalised text ends with a phrase: words after it, its case, what of it is there."""
     at = text.lower().rfind(phrase.lower())
     if at >= 0:
         after = len(text[at + len(phrase) :].split())
@@ -65,7 +65,7 @@ class EndChecker(Constraint):
         self.require(valid, "end_phrase", "a phrase with at least one word")
 
     def robust(self, text: Text) -> Verdict:
-        if empty := vacuous(text, self.target):
+        if (empty := vacuous(text, self.target)) is not None:
             return empty
         said, phrase = text.once(normalised), normalised(self.end_phrase)
         stripped = _WRAPPING + ".!" if phrase[-1].isalnum() else _WRAPPING

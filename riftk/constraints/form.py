@@ -13,13 +13,14 @@ from .text import Text, letter_count, says_something
 
 MAX_DEPTH = 500  # of nested arrays and objects; parsers differ beyond
 MAX_DIGITS = 4300  # of an integer; Python and others refuse longer ones
-_FENCE = re.compile(r"```(?:json)?\s*+(.*?)\s*```", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"(`{3,})[ \t]*(?:json)?", re.IGNORECASE)
+_INVISIBLE = "\ufeff\u200b \t\r\n"
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """What came of parsing a text as JSON: `value`, or `error` and the offset `valid` up to which it went well."""
+    """What came of parsing JSON: `value`, or `error` and the offset `valid` up to which it went well."""
 
     value: Any = None
     error: str = ""
@@ -106,18 +107,19 @@ def has_content(value: Any) -> bool:
 
 def _body(raw: str) -> tuple[int, str, str]:
     """(offset, text, complaint): the JSON of a text, taken out of a balanced fence with or without "json"."""
-    text = raw.strip("\ufeff\u200b \t\r\n")
+    text = raw.strip(_INVISIBLE)
     start = raw.find(text)
-    if not text.startswith("```"):
-        if text.endswith("```"):
-            return start, text, "a closing fence without an opening one"
-        return start, text, ""
-    match = _FENCE.match(text)
-    if match is None:
-        return start, text, "the code fence is never closed"
-    if match.end() < len(text):
-        return start + match.start(1), text[match.start(1) :], "there is text after the code fence"
-    return start + match.start(1), match.group(1), ""
+    fence = _FENCE.match(text)
+    if fence is None:
+        return start, text, "a closing fence without an opening one" if text.endswith("```") else ""
+    inner = text[fence.end() :]
+    complaint = ""
+    if not inner.endswith(fence.group(1)):
+        closed = fence.group(1) in inner
+        complaint = "there is text after the code fence" if closed else "the code fence is never closed"
+    body = inner.removesuffix(fence.group(1))
+    start += fence.end() + len(body) - len(body.lstrip(_INVISIBLE))
+    return start, body.strip(_INVISIBLE), complaint
 
 
 @constraint("detectable_format:json_format")
@@ -125,7 +127,8 @@ class JsonFormat(Constraint):
     """The whole text is one JSON object or array that says something, in a code fence or not."""
 
     wording = (
-        "When {acting}, your response should be wrapped in JSON format. You can use markdown ticks such as ```.",
+        "When {acting}, your response should be wrapped in JSON format. "
+        "You can use markdown ticks such as ```.",
         "Your entire {text} must be one valid JSON value; a ```json code block around it is fine.",
         "Format your whole {text} as JSON, with nothing before or after it except optional ``` fences.",
         "Write your {text} as a JSON object. Markdown code ticks are allowed.",

@@ -30,7 +30,7 @@ def judge_language(text: Text, code: str, name: str, target: str) -> Verdict:
     At most a tenth of the letters may stand in passages of another language, and at least one passage must
     be identified as the right one: what cannot be decided does not pass.
     """
-    if empty := vacuous(text, target):
+    if (empty := vacuous(text, target)) is not None:
         return empty
     plain = text.once(prose)
     own, other = languages.own_letters(plain, code)

@@ -188,7 +188,7 @@ def own_letters(prose: str, code: str) -> tuple[int, int]:
 
 
 def is_foreign(passage: Passage, prose: str, code: str) -> bool:
-    """Whether a passage is in another language than `code`, judged by its script or with a probability >= 0.5."""
+    """Whether a passage is not in the language `code`: by its script, or with a probability >= 0.5."""
     own, other = own_letters(prose[passage.start : passage.end], code)
     if other > MAX_FOREIGN_SCRIPT * (own + other):
         return True

@@ -62,7 +62,7 @@ class NumberWords(Constraint):
         return {"num_words": self.limit, "relation": relation, "bound": bound}
 
     def robust(self, text: Text) -> Verdict:
-        if empty := vacuous(text, self.target):
+        if (empty := vacuous(text, self.target)) is not None:
             return empty
         return judge_words(self, text.once(word_count), text.raw)
 

@@ -9,12 +9,15 @@ from .language import vacuous
 from .text import Span, Text, formula_spans, says_something
 
 # Commas of all scripts. U+201A is a quotation mark and no comma.
-COMMAS = ",\u055d\u060c\u07f8\u1363\u1802\u1808\u2e32\u2e34\u2e41\u2e49\u2e4c\u3001\ua60d\ua6f5\ufe10\ufe11\ufe50\ufe51\uff0c\uff64"
+COMMAS = (
+    ",\u055d\u060c\u07f8\u1363\u1802\u1808\u2e32\u2e34\u2e41\u2e49\u2e4c"
+    "\u3001\ua60d\ua6f5\ufe10\ufe11\ufe50\ufe51\uff0c\uff64"
+)
 _COMMA = re.compile(f"[{COMMAS}]")
 
 
 def comma_spans(text: str) -> list[Span]:
-    r"""Spans of commas. `\,` is a thin space in formulas, and where it stands inside a word such as `x\,dx`."""
+    r"""Spans of commas. `\,` is a thin space in formulas, and inside a token such as `x\,dx`."""
     found = [match.span() for match in _COMMA.finditer(text)]
     if not found or "\\," not in text:
         return found
@@ -45,7 +48,7 @@ class NoComma(Constraint):
     )
 
     def robust(self, text: Text) -> Verdict:
-        if empty := vacuous(text, self.target):
+        if (empty := vacuous(text, self.target)) is not None:
             return empty
         if not text.once(says_something):
             return broken(0.0, "there is neither a word nor a number in it")

@@ -78,7 +78,7 @@ def words_in_token(token: str) -> int:
 
 
 def word_tokens(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, words) for each token between blanks that holds a word. Tags such as <b> are none."""
+    """Yield (start, end, words) for each token between blanks that holds a word; tags are no words."""
     for match in _TOKEN.finditer(without_tags(text)):
         count = words_in_token(match.group())
         if count:
@@ -128,8 +128,9 @@ _TAG = re.compile(r"</?[A-Za-z][\w-]{0,40}(?: [^<>\n]{0,200})?/?>|<\|[\w ]{1,40}
 _URL = re.compile(r"\b(?:https?://|www\.)[^\s<>\"]{1,2000}")
 _CONTROL = re.compile(r"\\(?:begin|end) ?\{[A-Za-z]{1,20}\*?\}|\\[A-Za-z]+\*?")
 _TEXT_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm|sf|tt|sc|normal)?|mbox|textup)\{([^{}$]{0,2000})\}")
-_FORMULA_ENVIRONMENTS = frozenset(
-    ["equation", "align", "aligned", "alignat", "gather", "gathered", "multline", "eqnarray", "math", "displaymath", "split", "cases", "array", "matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bmatrix", "smallmatrix"]
+_FORMULA_ENVIRONMENT = re.compile(
+    r"equation|align(?:ed|at)?|gather(?:ed)?|multline|eqnarray|(?:display)?math|split|cases|array"
+    r"|(?:small|[pbvVB])?matrix"
 )
 _OPENER = re.compile(r"\\begin ?\{([A-Za-z]{1,20})(\*?)\}|\\.|`+|\$\$?", re.DOTALL)
 _CLOSERS = {"\\(": "\\)", "\\[": "\\]", "$$": "$$", "```": "```"}
@@ -179,9 +180,10 @@ def _inline_end(text: str, opener: str, start: int) -> int:
         close = text.find(opener, close + 1)
     if close < 0 or close == start or text.find("\n", start, close) >= 0:
         return -1
-    if opener == "$":  # as in Pandoc, so that "$5 and $6" is money
-        if text[start].isspace() or text[close - 1].isspace() or text[close + 1 : close + 2].isdigit():
-            return -1
+    if opener == "$" and (
+        text[start].isspace() or text[close - 1].isspace() or text[close + 1 : close + 2].isdigit()
+    ):
+        return -1  # as in Pandoc, so that "$5 and $6" is money
     return close + 1
 
 
@@ -199,7 +201,7 @@ def regions(text: str) -> list[Region]:
             end = _inline_end(text, opener, position)
         else:
             closer = _CLOSERS.get("```" if opener.startswith("```") else opener, "")
-            if match.group(1) in _FORMULA_ENVIRONMENTS:
+            if match.group(1) and _FORMULA_ENVIRONMENT.fullmatch(match.group(1)):
                 closer = f"\\end{{{match.group(1)}{match.group(2)}}}"
             if not closer or closer in missing:
                 continue
