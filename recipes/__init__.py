@@ -1,1 +1,1 @@
-"""Runnable recipes: `accelerate launch recipes/rif.py`, or `accelerate launch -m riftk.recipes.rif` from a wheel."""
+"""Runnable recipes: `accelerate launch recipes/rif.py`, or `-m riftk.recipes.rif` from a wheel."""

@@ -1,6 +1,6 @@
 """Reasoning Instruction Finetuning (RIF): from the traces of a base model to a before/after report.
 
-    accelerate launch recipes/rif.py                                  # the embedded tiny model, on any machine
+    accelerate launch recipes/rif.py                          # the embedded tiny model, on any machine
     accelerate launch --config_file accelerate_configs/single_gpu.yaml \
         recipes/rif.py --config recipes/configs/rif/qwen3-8b-lora.yaml --num_rows 1000
 
@@ -16,12 +16,22 @@ Source: ReasonIF, section 5; leaving the instruction out while sampling follows 
 """
 
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from accelerate import PartialState
+from datasets import Dataset
+from trl import ModelConfig, SFTConfig, SFTTrainer, get_peft_config
+
+from riftk.benchmarks import load_benchmark
+from riftk.data_synth import SynthConfig, check_problems
+from riftk.engines.transformers import load_tokenizer
 from riftk.paths import resolve
+from riftk.report import write_report
 from riftk.runs import RunError, RunFolder, die_with_parent, open_run, riftk
+from riftk.supervision import show_supervision
+from riftk.training import model_init_kwargs, option, parse_recipe, read_dataset, supervise
 
 DEFAULT_CONFIG = Path(__file__).parent / "configs" / "rif" / "tiny.yaml"
 
@@ -30,56 +40,48 @@ DEFAULT_CONFIG = Path(__file__).parent / "configs" / "rif" / "tiny.yaml"
 class RifArguments:
     """What RIF adds to trl's own arguments."""
 
-    stages: list[Literal["synth", "train", "eval"]] = field(default_factory=lambda: ["synth", "train", "eval"])
-    dataset: str | None = field(default=None, metadata={"help": "finished dataset (JSONL) instead of synth"})
-    checkpoint: str | None = field(default=None, metadata={"help": "trained model to evaluate instead of train"})
+    stages: list[Literal["synth", "train", "eval"]] = option(["synth", "train", "eval"], "what to run")
+    dataset: str | None = option(None, "finished dataset (JSONL) instead of synth")
+    checkpoint: str | None = option(None, "trained model to evaluate instead of train")
 
-    problems: str = field(default="openai/gsm8k", metadata={"help": "file, hub id, or module:function"})
-    question_column: str = field(default="question", metadata={"help": "column of the problem"})
-    answer_column: str = field(default="answer", metadata={"help": "column of the gold answer; '' for none"})
-    answer_type: Literal["math", "number", "choice", "label"] = "math"
-    num_rows: int = field(default=1000, metadata={"help": "problems to make rows from"})
-    constraints: list[str] = field(default_factory=list, metadata={"help": "ids; none: all by rule"})
-    plain_share: float = field(default=0.1, metadata={"help": "share of rows without an instruction"})
-    sample_with_instruction: bool = field(default=False, metadata={"help": "leave it in (the paper's way)"})
-    synth_temperature: float = 1.0
+    problems: str = option("openai/gsm8k", "file, hub id, or module:function")
+    question_column: str = option("question", "column of the problem")
+    answer_column: str = option("answer", "column of the gold answer; '' where there is none")
+    answer_type: Literal["math", "number", "choice", "label"] = option("math", "how answers are graded")
+    num_rows: int = option(1000, "problems to make rows from")
+    constraints: list[str] = option([], "constraint ids; none: all that a rule can rewrite for")
+    plain_share: float = option(0.1, "share of rows without an instruction")
+    sample_with_instruction: bool = option(False, "leave the instruction in while sampling (the paper's way)")
+    synth_temperature: float = option(1.0, "of the traces")
 
-    loss_on: Literal["reasoning", "response", "both"] = field(default="both", metadata={"help": "trained part"})
+    loss_on: Literal["reasoning", "response", "both"] = option("both", "what is trained")
 
-    benchmarks: list[str] = field(default_factory=lambda: ["reasonif"], metadata={"help": "run before and after"})
-    data_dir: str | None = field(default=None, metadata={"help": "folder with benchmark files, for no hub"})
-    eval_split: Literal["dev", "test"] = field(default="test", metadata={"help": "items of the evaluation"})
-    eval_limit: int | None = field(default=None, metadata={"help": "items per benchmark, stratified"})
-    eval_temperature: float = 1.0
+    benchmarks: list[str] = option(["reasonif"], "run before and after")
+    data_dir: str | None = option(None, "folder with benchmark files, where there is no hub")
+    eval_split: Literal["dev", "test"] = option("test", "items of the evaluation")
+    eval_limit: int | None = option(None, "items per benchmark, stratified")
+    eval_temperature: float = option(1.0, "of the evaluation; 0 is greedy")
 
-    top_p: float = field(default=0.95, metadata={"help": "of synthesis and evaluation"})
-    max_new_tokens: int = field(default=8192, metadata={"help": "tokens per generated completion"})
-    batch_size: int = field(default=16, metadata={"help": "completions generated at once"})
+    top_p: float = option(0.95, "of synthesis and evaluation")
+    max_new_tokens: int = option(8192, "tokens per generated completion")
+    batch_size: int = option(16, "completions generated at once")
 
 
 def main() -> None:
-    from accelerate import PartialState
-    from trl import ModelConfig, SFTConfig, TrlParser
-
-    from riftk.report import write_report
-
     die_with_parent()
-    parser = TrlParser((RifArguments, SFTConfig, ModelConfig))
-    args, training, model = parser.parse_args_and_config(with_config(sys.argv[1:]))
+    args, training, model = parse_recipe(sys.argv[1:], RifArguments, SFTConfig, DEFAULT_CONFIG)
+    check_inputs(args, training, model)
     state = PartialState()
-    check_arguments(args, training, model)
-    run = open_run(
-        training.output_dir,
-        {**asdict(args), **training.to_dict(), **asdict(model)},
-        hold=state.is_main_process,
-    )
+    config = {**asdict(args), **training.to_dict(), **asdict(model)}
+    run = open_run(training.output_dir, config, hold=state.is_main_process)
     if run.is_finished("run"):
-        state.print(f"{run.path} is finished: see {run.path}/report.md, or give another --output_dir")
+        state.print(f"{run.path} is finished: see {run.path}/report.md")
         return
     if state.is_main_process and "eval" in args.stages:
         evaluate(model.model_name_or_path, run.evaluation("before"), args, training)
     if state.is_main_process and "synth" in args.stages and not args.dataset:
-        synthesize(run.data, args, training, model)
+        sampling = generation_options(args, training, args.synth_temperature)
+        riftk("synth", model=model.model_name_or_path, out=run.data, **synth_options(args), **sampling)
     state.wait_for_everyone()
     if "train" in args.stages and not args.checkpoint and not run.is_finished("train"):
         train(run, args, training, model)
@@ -90,25 +92,21 @@ def main() -> None:
         run.mark_finished("run")
 
 
-def synthesize(out: Path, args: RifArguments, training, model) -> None:
-    """Sample traces from the model that will be trained, rewrite them, keep what both rulebooks accept."""
-    names = ("problems", "question_column", "answer_column", "answer_type", "num_rows", "constraints")
-    options = {name: getattr(args, name) for name in (*names, "plain_share", "sample_with_instruction")}
-    sampling = generation(args, training, args.synth_temperature)
-    riftk("synth", model=model.model_name_or_path, out=out, **options, **sampling)
+def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
+    """Stop at the first mistake, before anything is sampled, trained or written."""
+    load_tokenizer(model.model_name_or_path, chat_template=training.chat_template_path)
+    if args.dataset:
+        read_dataset(args.dataset)
+    elif "synth" in args.stages:
+        check_problems(SynthConfig(**synth_options(args)))
+    for name in args.benchmarks if "eval" in args.stages else ():
+        load_benchmark(name, split=args.eval_split, limit=args.eval_limit, data_dir=args.data_dir)
 
 
-def train(run: RunFolder, args: RifArguments, training, model) -> None:
+def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Finetune with trl, the loss on exactly the tokens that `loss_on` names; one row is shown."""
-    from datasets import Dataset
-    from transformers.trainer_utils import get_last_checkpoint
-    from trl import SFTTrainer, get_peft_config
-
-    from riftk.rows import read_jsonl
-    from riftk.supervision import load_tokenizer, show_supervision, supervise
-
-    tokenizer = load_tokenizer(model.model_name_or_path, training.chat_template_path)
-    records = read_jsonl(args.dataset or run.data / "dataset.jsonl")
+    tokenizer = load_tokenizer(model.model_name_or_path, chat_template=training.chat_template_path)
+    records = read_dataset(args.dataset or run.data / "dataset.jsonl")
     rows = supervise(tokenizer, records, loss_on=args.loss_on, max_length=training.max_length)
     training.output_dir = str(run.checkpoints)
     training.model_init_kwargs = model_init_kwargs(training, model)
@@ -120,28 +118,28 @@ def train(run: RunFolder, args: RifArguments, training, model) -> None:
         peft_config=get_peft_config(model),
     )
     trainer.accelerator.print(show_supervision(tokenizer, rows[0]))
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(run.checkpoints) if run.checkpoints.exists() else None)
+    trainer.train(resume_from_checkpoint=run.last_checkpoint())
     trainer.save_model(str(run.final))
     if trainer.accelerator.is_main_process:
         run.mark_finished("train")
 
 
-def evaluate(name: str | Path, out: Path, args: RifArguments, training) -> None:
+def evaluate(name: str | Path, out: Path, args: RifArguments, training: SFTConfig) -> None:
     """Evaluate in a process of its own, never inside the trainer's process group."""
     options = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir}
-    sampling = generation(args, training, args.eval_temperature)
+    sampling = generation_options(args, training, args.eval_temperature)
     riftk("eval", model=name, out=out, benchmarks=args.benchmarks, **options, **sampling)
 
 
-def generation(args: RifArguments, training, temperature: float) -> dict:
-    return {
-        "temperature": temperature,
-        "top_p": args.top_p,
-        "max_tokens": args.max_new_tokens,
-        "batch_size": args.batch_size,
-        "seed": training.seed,
-        "chat_template": training.chat_template_path,
-    }
+def synth_options(args: RifArguments) -> dict:
+    names = "problems question_column answer_column answer_type num_rows constraints plain_share"
+    return {name: getattr(args, name) for name in (*names.split(), "sample_with_instruction")}
+
+
+def generation_options(args: RifArguments, training: SFTConfig, temperature: float) -> dict:
+    options = {"temperature": temperature, "top_p": args.top_p, "max_tokens": args.max_new_tokens}
+    template = training.chat_template_path
+    return {**options, "seed": training.seed, "batch_size": args.batch_size, "chat_template": template}
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     from riftk.rewards import CorrectnessReward, InstructionReward
 
-    GRPOTrainer(..., reward_funcs=[CorrectnessReward(think="tags"), InstructionReward("reasoning", think="tags")])
+    rewards = [CorrectnessReward(think="tags"), InstructionReward("reasoning", think="tags")]
+    GRPOTrainer(..., reward_funcs=rewards)
 
 Rows carry `constraints` (a JSON string, see `riftk.rows.Row`), `answer` and `answer_type`. Nothing here
 imports torch or touches the network.

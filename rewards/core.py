@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,9 +33,7 @@ def completion_text(completion: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def row_constraints(column: str | None) -> tuple[Constraint, ...]:
-    """Constraints of a row from its JSON column. Raises `ConstraintError` for what the registry does not know."""
-    import json
-
+    """Constraints of a row from its JSON column. Raises `ConstraintError` for an unknown one."""
     return tuple(parse_constraint(spec) for spec in json.loads(column or "[]"))
 
 
@@ -60,7 +59,9 @@ class Judged:
     def followed(self, constraints: Sequence[Constraint], target: str, rules: str) -> list[list[Verdict]]:
         """Verdicts [rulebook][constraint] for one target."""
         text = (
-            self.completion.reasoning if target == "reasoning" else strip_answer_tags(self.completion.response)
+            self.completion.reasoning
+            if target == "reasoning"
+            else strip_answer_tags(self.completion.response)
         )
         return [check_all(constraints, text, rules=rulebook) for rulebook in rulebooks(rules)]
 

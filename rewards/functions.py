@@ -127,7 +127,9 @@ class GatedReward:
         **_: Any,
     ) -> list[float | None]:
         correct = CorrectnessReward(self.think)(completions, answer, answer_type)
-        followed = InstructionReward(self.target, self.credit, self.rules, self.think)(completions, constraints)
+        followed = InstructionReward(self.target, self.credit, self.rules, self.think)(
+            completions, constraints
+        )
         return [_gate(right, obeyed) for right, obeyed in zip(correct, followed, strict=True)]
 
 

@@ -21,7 +21,9 @@ tiny_app = typer.Typer(help="The embedded tiny reasoning model.", no_args_is_hel
 app.add_typer(tiny_app, name="tiny")
 
 Model = Annotated[str, typer.Option(help="Folder (LoRA folders are merged), hub id, or pkg://package/path.")]
-Out = Annotated[Path, typer.Option(help="Folder to write to; started again, the work goes on where it stopped.")]
+Out = Annotated[
+    Path, typer.Option(help="Folder to write to; started again, the work goes on where it stopped.")
+]
 ChatTemplate = Annotated[str | None, typer.Option(help="Chat template file, instead of the tokenizer's own.")]
 Temperature = Annotated[float, typer.Option(help="0 is greedy.")]
 TopP = Annotated[float, typer.Option(help="Nucleus sampling.")]
@@ -32,7 +34,9 @@ BatchSize = Annotated[int, typer.Option(help="Completions generated at once.")]
 
 @app.command(epilog='Example: riftk check "No commas here." --constraint punctuation:no_comma')
 def check(
-    text: Annotated[str | None, typer.Argument(help="Text to judge; without it, JSONL on standard input.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(help="Text to judge; without it, JSONL on standard input.")
+    ] = None,
     constraint: Annotated[
         list[str] | None, typer.Option(help='Constraint id, or {"id": …, "args": {…}}; may be repeated.')
     ] = None,
@@ -76,10 +80,14 @@ def synth(
     problems: Annotated[str, typer.Option(help="JSONL, JSON or Parquet file, hub id, or module:function.")],
     out: Out,
     question_column: Annotated[str, typer.Option(help="Column of the problem.")] = "question",
-    answer_column: Annotated[str, typer.Option(help="Column of the gold answer; '' where there is none.")] = "answer",
+    answer_column: Annotated[
+        str, typer.Option(help="Column of the gold answer; '' where there is none.")
+    ] = "answer",
     answer_type: Annotated[str, typer.Option(help="math, number, choice or label.")] = "math",
     num_rows: Annotated[int, typer.Option(help="Problems to make rows from.")] = 1000,
-    constraints: Annotated[str, typer.Option(help="Constraint ids, comma-separated; none: all by rule.")] = "",
+    constraints: Annotated[
+        str, typer.Option(help="Constraint ids, comma-separated; none: all by rule.")
+    ] = "",
     plain_share: Annotated[float, typer.Option(help="Share of rows without an instruction.")] = 0.1,
     sample_with_instruction: Annotated[
         bool, typer.Option(help="Leave the instruction in while sampling (ReasonIF's way).")
@@ -124,7 +132,9 @@ def evaluate(
     out: Out,
     split: Annotated[str, typer.Option(help="Items: test, or dev for choosing between settings.")] = "test",
     limit: Annotated[int | None, typer.Option(help="Items per benchmark, stratified.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the benchmark's file; else the hub.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder with the benchmark's file; else the hub.")
+    ] = None,
     temperature: Temperature = 1.0,
     top_p: TopP = 0.95,
     max_tokens: MaxTokens = 16384,
@@ -138,13 +148,17 @@ def evaluate(
     from riftk.engines.base import Sampling
     from riftk.evaluation import evaluate as run
 
-    chosen = [load_benchmark(name, split=split, limit=limit, data_dir=data_dir) for name in benchmarks.split(",")]
+    chosen = [
+        load_benchmark(name, split=split, limit=limit, data_dir=data_dir) for name in benchmarks.split(",")
+    ]
     engine = load_engine("transformers", model=model, batch_size=batch_size, chat_template=chat_template)
     run(engine, chosen, out, Sampling(temperature, top_p, max_tokens, seed))
 
 
 @app.command(epilog="Example: riftk report runs/rif-tiny")
-def report(run: Annotated[Path, typer.Argument(help="Run folder of a recipe, with its eval/ folders.")]) -> None:
+def report(
+    run: Annotated[Path, typer.Argument(help="Run folder of a recipe, with its eval/ folders.")],
+) -> None:
     """Write results.json, report.md and its plots again from the evaluations in a run folder."""
     from riftk.report import write_report
 
@@ -160,7 +174,7 @@ def tiny_build(out: Out, seed: Seed = 0) -> None:
 
 
 def main() -> None:
-    """Entry point. Options may be spelt with dashes or underscores; a mistake is one sentence, exit status 2."""
+    """Entry point. Options take dashes or underscores; a mistake is one sentence and exit status 2."""
     from riftk.runs import RunError, die_with_parent, is_child
 
     if is_child():
@@ -247,9 +261,7 @@ def _show(verdicts: list[dict[str, Any]]) -> None:
     table = Table("constraint", "rules", "followed", "score", "reason")
     for verdict in verdicts:
         followed = "[green]yes[/]" if verdict["followed"] else "[red]no[/]"
-        table.add_row(
-            verdict["id"], verdict["rules"], followed, f"{verdict['score']:.2f}", verdict["reason"]
-        )
+        table.add_row(verdict["id"], verdict["rules"], followed, f"{verdict['score']:.2f}", verdict["reason"])
     Console().print(table)
 
 

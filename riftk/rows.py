@@ -105,7 +105,7 @@ def write_jsonl(path: Path | str, records: Iterable[Mapping[str, Any]]) -> int:
 
 
 def read_rows(path: Path | str) -> list[Row]:
-    """Read and validate a row file. Raises `RowError` on the first bad row, a repeated id or an empty file."""
+    """Read and validate a row file. Raises `RowError` on a bad row, a repeated id or an empty file."""
     rows: list[Row] = []
     seen: set[str] = set()
     for number, data in enumerate(read_jsonl(path), 1):

@@ -25,7 +25,14 @@ _LAUNCHER_VARIABLES = {
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "ROLE_WORLD_SIZE",
     "MASTER_ADDR", "MASTER_PORT", "CROSS_RANK", "CROSS_SIZE",
 }  # fmt: skip
-_LAUNCHER_PREFIXES = ("ACCELERATE_", "FSDP_", "TORCHELASTIC_", "DS_CONFIG", "DEEPSPEED_", "PARALLELISM_CONFIG_")
+_LAUNCHER_PREFIXES = (
+    "ACCELERATE_",
+    "FSDP_",
+    "TORCHELASTIC_",
+    "DS_CONFIG",
+    "DEEPSPEED_",
+    "PARALLELISM_CONFIG_",
+)
 # Which stages to run, and where from, may change from one start to the next.
 _NOT_PART_OF_THE_CONFIG = {"stages", "resume_from_checkpoint", "local_rank", "logging_dir"}
 
@@ -54,7 +61,7 @@ def die_with_parent() -> None:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Paths and state of one run. Open it with `open_run`; `lock` is None on ranks other than the main one."""
+    """Paths and state of one run. Open it with `open_run`; only the main rank holds the `lock`."""
 
     path: Path
     lock: IO[str] | None
@@ -74,6 +81,12 @@ class RunFolder:
     def evaluation(self, when: str) -> Path:
         """Folder of the evaluation "before" or "after" training."""
         return self.path / "eval" / when
+
+    def last_checkpoint(self) -> str | None:
+        """The newest complete checkpoint of the trainer, which writes `trainer_state.json` last."""
+        complete = [state.parent for state in self.checkpoints.glob("checkpoint-*/trainer_state.json")]
+        newest = max(complete, key=lambda folder: int(folder.name.split("-")[1]), default=None)
+        return str(newest) if newest else None
 
     def is_finished(self, stage: str) -> bool:
         return (self.path / f".{stage}.{FINISHED}").exists()
@@ -103,7 +116,9 @@ def open_run(path: str | Path, config: Mapping[str, Any], hold: bool = True) -> 
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise RunError(f"another process is using {path}; wait for it, or give another --output_dir") from None
+        raise RunError(
+            f"another process is using {path}; wait for it, or give another --output_dir"
+        ) from None
     kept = yaml.safe_load(yaml.safe_dump(_plain(config)))
     file = path / "config.yaml"
     if file.exists():

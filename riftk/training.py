@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,16 @@ from riftk.rows import Row, RowError, read_jsonl
 from riftk.supervision import check_supervision, is_trained, tokenize_row
 
 
-def parse_recipe(arguments: Sequence[str], recipe: type, trainer: type, default_config: Path) -> tuple[Any, Any, Any]:
+def option(default: Any, help: str) -> Any:
+    """A field of a recipe's arguments: its default and what `--help` says of it."""
+    if isinstance(default, list):
+        return field(default_factory=default.copy, metadata={"help": help})
+    return field(default=default, metadata={"help": help})
+
+
+def parse_recipe(
+    arguments: Sequence[str], recipe: type, trainer: type, default_config: Path
+) -> tuple[Any, Any, Any]:
     """Parse a recipe's own arguments, trl's trainer configuration and trl's `ModelConfig`, in this order.
 
     Args:

@@ -59,7 +59,10 @@ def test_a_child_does_not_inherit_the_launchers_variables(tmp_path, monkeypatch)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's")
 def test_a_killed_parent_takes_its_worker_along():
-    worker = "from riftk.runs import die_with_parent; die_with_parent(); print('up', flush=True); import time; time.sleep(60)"
+    worker = (
+        "import time; from riftk.runs import die_with_parent\n"
+        "die_with_parent(); print('up', flush=True); time.sleep(60)"
+    )
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {worker!r}])"
     process = subprocess.Popen(
         [sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -82,6 +85,11 @@ def test_names_resolve_to_files_packages_or_the_hub(tmp_path):
     assert resolve(str(tmp_path)) == str(tmp_path)
     assert resolve("Qwen/Qwen3-8B") == "Qwen/Qwen3-8B"
     assert resolve("pkg://riftk/py.typed").endswith("py.typed")
-    for missing in ("./no/such/folder", str(tmp_path / "no"), "pkg://riftk/no.such", "pkg://no_such_package/x"):
+    for missing in (
+        "./no/such/folder",
+        str(tmp_path / "no"),
+        "pkg://riftk/no.such",
+        "pkg://no_such_package/x",
+    ):
         with pytest.raises(FileNotFoundError):
             resolve(missing)
