@@ -1,0 +1,62 @@
+"""Synthesis: problems in, reasoning that follows its instructions out, verified by the checker that judges.
+
+>>> from riftk.data_synth import SynthConfig
+>>> SynthConfig("problems.jsonl", num_rows=100, constraints=("punctuation:no_comma",)).plain_share
+0.1
+
+`synthesize(config, engine, out_dir)` does the work; `riftk synth` is the command for it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .config import SynthConfig
+    from .errors import Rejected, SynthesisError
+    from .pipeline import SynthResult, synthesize
+    from .problems import Problem, load_problems
+    from .rewriters import REWRITERS, Material, Rewrite, rewriter
+    from .verification import verify
+    from .yields import Yield, yield_table
+
+_MODULES = {
+    "SynthConfig": "config",
+    "Rejected": "errors",
+    "SynthesisError": "errors",
+    "SynthResult": "pipeline",
+    "synthesize": "pipeline",
+    "Problem": "problems",
+    "load_problems": "problems",
+    "REWRITERS": "rewriters",
+    "Material": "rewriters",
+    "Rewrite": "rewriters",
+    "rewriter": "rewriters",
+    "verify": "verification",
+    "Yield": "yields",
+    "yield_table": "yields",
+}
+__all__ = [
+    "REWRITERS",
+    "Material",
+    "Problem",
+    "Rejected",
+    "Rewrite",
+    "SynthConfig",
+    "SynthResult",
+    "SynthesisError",
+    "Yield",
+    "load_problems",
+    "rewriter",
+    "synthesize",
+    "verify",
+    "yield_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use: `import riftk.data_synth` alone costs nothing."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

@@ -1,0 +1,21 @@
+"""The two ways in which synthesis says no: to a row, and to a run."""
+
+from __future__ import annotations
+
+
+class Rejected(Exception):
+    """A row that is dropped; the run goes on.
+
+    Args:
+        reason: short and the same for all rows of its kind ("comma inside code"): it is counted.
+        detail: what it was in this row ("`f(a, b)`"); kept beside the row, not counted.
+    """
+
+    def __init__(self, reason: str, detail: str = ""):
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+
+class SynthesisError(ValueError):
+    """A run that cannot start or go on; the message is one sentence that says what to do."""

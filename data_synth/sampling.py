@@ -1,0 +1,85 @@
+"""From what the model wrote to a trace worth rewriting, or the reason why it is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riftk.completions import split_completion
+from riftk.engines.base import Generation, Request
+from riftk.grading import extract_answer, grade, has_complete_answer_tag, strip_answer_tags
+
+from .config import SynthConfig
+from .errors import Rejected
+from .seeds import Seed, sampling_prompt
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A usable sample: its reasoning, its visible answer, and what that answer says."""
+
+    reasoning: str
+    response: str
+    answer: str
+
+
+def request(config: SynthConfig, seed: Seed) -> Request:
+    """What the engine is asked for a seed."""
+    return Request(seed.item_id, ({"role": "user", "content": sampling_prompt(config, seed)},))
+
+
+def accept(config: SynthConfig, seed: Seed, generation: Generation, think: str) -> Trace:
+    """Split a sample and make sure that it is finished, answered and, with a gold answer, correct.
+
+    Args:
+        think: think mode of the engine's model, see `riftk.completions.think_mode`.
+
+    Raises:
+        Rejected: with the reason.
+    """
+    if generation.finish_reason == "error":
+        raise Rejected("the engine failed", generation.error or "")
+    if generation.finish_reason == "length":
+        raise Rejected("cut off at max_tokens")
+    parts = split_completion(generation.text, think=think, reasoning_content=generation.reasoning_content)
+    reasoning, response = parts.reasoning.strip(), parts.response.strip()
+    if parts.status == "unclosed" and config.close_traces:
+        reasoning, response = _closed(reasoning, seed.problem.answer_type)
+    elif parts.status != "closed":
+        raise Rejected(
+            {"unclosed": "the trace is not closed", "none": "no trace"}.get(parts.status, "empty trace")
+        )
+    if not reasoning:
+        raise Rejected("empty trace")
+    if any("\ud800" <= char <= "\udfff" for char in reasoning + response):
+        raise Rejected("half a character (a lone surrogate)")
+    if parts.blocks > 1:
+        raise Rejected("several think blocks")
+    if has_answer_tag(reasoning):
+        raise Rejected("answer tag in the trace")
+    if not has_complete_answer_tag(response):
+        raise Rejected("no complete answer tag", response[-80:])
+    answer = extract_answer(response, seed.problem.answer_type)
+    check_answer(config, seed, response)
+    return Trace(reasoning, response, answer or "")
+
+
+def check_answer(config: SynthConfig, seed: Seed, response: str) -> None:
+    """Raise `Rejected` when the problem has a gold answer and `response` gives another one."""
+    if not config.require_correct or not seed.problem.answer:
+        return
+    verdict = grade(response, seed.problem.answer, seed.problem.answer_type)
+    if not verdict.correct:
+        raise Rejected("wrong answer", f"{verdict.extracted} instead of {seed.problem.answer[-40:]}")
+
+
+def has_answer_tag(text: str) -> bool:
+    """Whether an opening or closing answer tag stands anywhere in a text."""
+    return "<answer>" in text.lower() or "</answer>" in text.lower()
+
+
+def _closed(text: str, answer_type: str) -> tuple[str, str]:
+    """A trace that stopped without its closing marker, as reasoning and a response made of its answer."""
+    answer = extract_answer(text, answer_type)
+    if answer is None:
+        raise Rejected("the trace is not closed, and no answer in it")
+    return strip_answer_tags(text).strip(), f"<answer>{answer}</answer>"
