@@ -15,7 +15,7 @@ import re
 
 from .errors import Rejected
 from .segments import Segment, segments
-from .survival import DIGIT_SEPARATOR, IS_THOUSANDS, require_same_but_separators
+from .survival import DIGIT_SEPARATOR, IS_THOUSANDS, holds_values, require_same_but_separators
 
 _COMMA = re.compile("[,，、،﹐﹑､⸲⸴]")
 _THIN_SPACE = re.compile(r"(?<!\\)((?:\\\\)*)\\,")
@@ -28,8 +28,6 @@ _VALUE_AFTER = re.compile(r"\s*(?:[-+−±]?[$€£]?[(\[{]?[-+−]?\d|\$|\\\(|[
 _DAY = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.? \d{1,2}(?:st|nd|rd|th)?\Z")
 _YEAR = re.compile(r" \d{4}\b")
 _NEXT_WORD = re.compile(r"[\s\"'“”‘’(*]*([^\W\d_]+)")
-_FUNCTIONS = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|log|ln|max|min|gcd|lcm|exp|det|mod)\b")
-_WORDS = re.compile(r"[a-z]{2,}")
 _LONGEST_BRACKET = 300
 # After a value and before one of these words a sentence goes on without its comma: "it is 12 so we add".
 _CONNECTIVES = re.compile(
@@ -97,7 +95,7 @@ def _commas_in_lists(text: str) -> set[int]:
         elif open_ and char in ")]}":
             start, commas = open_.pop()
             short = commas and at - start <= _LONGEST_BRACKET
-            if short and not _WORDS.search(_FUNCTIONS.sub("", text[start + 1 : at])):
+            if short and holds_values(text[start + 1 : at]):
                 found.update(commas)
         elif open_:
             open_[-1][1].append(at)

@@ -5,7 +5,7 @@ letter that stands for one in them and is not in the question, the sentence in w
 on back. The rest is added while it fits, sentences that compute first.
 
     >>> trace = "Let me think about this. 3 boxes of 4 are 3 * 4 = 12. Nice. With 5 more, 12 + 5 = 17. So 17."
-    >>> Outline.of(trace, answer="17", question="3 boxes of 4, and 5 more?").within(16)
+    >>> Outline.of(trace, answer="17", question="3 boxes of 4, and 5 more?").within(17)
     '3 boxes of 4 are 3 * 4 = 12. With 5 more, 12 + 5 = 17. So 17.'
 """
 

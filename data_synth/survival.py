@@ -12,6 +12,8 @@ DIGIT_SEPARATOR = r"(?:,\\!|\{,\}|,)"  # 1,200 and, in LaTeX, 1{,}200 and 1,\!20
 IS_THOUSANDS = re.compile(rf"[1-9]\d{{0,2}}(?:{DIGIT_SEPARATOR}\d{{3}})+")
 _THOUSANDS = re.compile(rf"(?<![\d.,]){IS_THOUSANDS.pattern}(?!\d|{DIGIT_SEPARATOR}\d)")
 _SEPARATORS = re.compile(r"\{[,;]\}|,\\!|[,;，、；،﹐﹑､﹔]")
+_FUNCTIONS = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|log|ln|max|min|gcd|lcm|exp|det|mod)\b")
+_WORDS = re.compile(r"[a-z]{2,}")
 _BRACKETED = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 
 
@@ -25,12 +27,17 @@ def figures(text: str) -> list[str]:
     return _FIGURES.findall(join_thousands(text))
 
 
+def holds_values(inside: str) -> bool:
+    """Whether what stands in a bracket is mathematics and no sentence: "x, 2" and not "so, yes"."""
+    return not _WORDS.search(_FUNCTIONS.sub("", inside))
+
+
 def tuples(text: str) -> list[tuple[str, ...]]:
-    """Innermost brackets that hold a list, as their items without blanks: "(1, 2)" -> ("1", "2")."""
+    """Innermost brackets that hold a list of values, as its items without blanks: "(1, 2)" -> ("1", "2")."""
     found = []
     for inside in _BRACKETED.findall(join_thousands(text)):
         items = tuple("".join(item.split()) for item in _SEPARATORS.split(inside))
-        if len(items) > 1:
+        if len(items) > 1 and holds_values(inside):
             found.append(items)
     return found
 
@@ -46,20 +53,10 @@ def require_same_figures(before: str, after: str) -> None:
 
 
 def require_same_but_separators(before: str, after: str) -> None:
-    """Raise `Rejected` unless only commas, semicolons and blanks differ, and no figure changes."""
+    """Raise `Rejected` unless only commas, semicolons and blanks differ, and no figure or tuple changes."""
     old, new = (re.sub(r"\s+", "", _SEPARATORS.sub("", text)) for text in (before, after))
     if old != new:
         raise Rejected("the text would change", after[:80])
     require_same_figures(before, after)
-
-
-def balanced(text: str) -> bool:
-    """Tell whether round, square and curly brackets close in order (half-open intervals are not balanced)."""
-    pairs = {")": "(", "]": "[", "}": "{"}
-    open_: list[str] = []
-    for char in text:
-        if char in "([{":
-            open_.append(char)
-        elif char in pairs and (not open_ or open_.pop() != pairs[char]):
-            return False
-    return not open_
+    if tuples(before) != tuples(after):
+        raise Rejected("a tuple would change", str(tuples(after))[:80])
