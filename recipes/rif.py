@@ -10,8 +10,8 @@ Three stages, together or alone (`--stages train eval`), each of which can start
     train  supervised finetuning on them with trl's SFTTrainer                    (or --checkpoint DIR)
     eval   the same benchmark items before and after, and a report
 
-Every option of trl's `SFTConfig` and `ModelConfig` is an option here too, in the YAML or on the command
-line. `output_dir` is the run folder; started again, a run goes on where it stopped.
+Every option of trl's `SFTConfig` and `ModelConfig` is an option too, in the YAML or on the command line.
+`output_dir` is the run folder; started again, a run goes on where it stopped.
 Source: ReasonIF, section 5; leaving the instruction out while sampling follows METR's replication.
 """
 
@@ -25,7 +25,7 @@ from datasets import Dataset
 from trl import ModelConfig, SFTConfig, SFTTrainer, get_peft_config
 
 from riftk.benchmarks import load_benchmark
-from riftk.data_synth import SynthConfig, check_problems
+from riftk.data_synth import SynthConfig, load_problems
 from riftk.engines.transformers import load_tokenizer
 from riftk.paths import resolve
 from riftk.report import write_report
@@ -52,6 +52,8 @@ class RifArguments:
     constraints: list[str] = option([], "constraint ids; none: all that a rule can rewrite for")
     plain_share: float = option(0.1, "share of rows without an instruction")
     sample_with_instruction: bool = option(False, "leave the instruction in while sampling (the paper's way)")
+    require_correct: bool = option(True, "drop traces with a wrong answer")
+    close_traces: bool = option(False, "close a trace that the model stopped in, instead of dropping it")
     synth_temperature: float = option(1.0, "of the traces")
 
     loss_on: Literal["reasoning", "response", "both"] = option("both", "what is trained")
@@ -75,13 +77,12 @@ def main() -> None:
     config = {**asdict(args), **training.to_dict(), **asdict(model)}
     run = open_run(training.output_dir, config, hold=state.is_main_process)
     if run.is_finished("run"):
-        state.print(f"{run.path} is finished: see {run.path}/report.md")
-        return
+        return state.print(f"{run.path} is finished: see {run.path}/report.md")
     if state.is_main_process and "eval" in args.stages:
         evaluate(model.model_name_or_path, run.evaluation("before"), args, training)
     if state.is_main_process and "synth" in args.stages and not args.dataset:
-        sampling = generation_options(args, training, args.synth_temperature)
-        riftk("synth", model=model.model_name_or_path, out=run.data, **synth_options(args), **sampling)
+        options = synth_options(args) | generation_options(args, training, args.synth_temperature)
+        riftk("synth", model=model.model_name_or_path, out=run.data, **options)
     state.wait_for_everyone()
     if "train" in args.stages and not args.checkpoint and not run.is_finished("train"):
         train(run, args, training, model)
@@ -98,7 +99,8 @@ def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) ->
     if args.dataset:
         read_dataset(args.dataset)
     elif "synth" in args.stages:
-        check_problems(SynthConfig(**synth_options(args)))
+        synth = SynthConfig(**synth_options(args))
+        load_problems(synth.problems, 1, training.seed, synth.question_column, synth.answer_column)
     for name in args.benchmarks if "eval" in args.stages else ():
         load_benchmark(name, split=args.eval_split, limit=args.eval_limit, data_dir=args.data_dir)
 
@@ -126,20 +128,20 @@ def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelC
 
 def evaluate(name: str | Path, out: Path, args: RifArguments, training: SFTConfig) -> None:
     """Evaluate in a process of its own, never inside the trainer's process group."""
-    options = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir}
-    sampling = generation_options(args, training, args.eval_temperature)
-    riftk("eval", model=name, out=out, benchmarks=args.benchmarks, **options, **sampling)
+    items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir}
+    options = items | generation_options(args, training, args.eval_temperature)
+    riftk("eval", model=name, out=out, benchmarks=args.benchmarks, **options)
 
 
 def synth_options(args: RifArguments) -> dict:
-    names = "problems question_column answer_column answer_type num_rows constraints plain_share"
-    return {name: getattr(args, name) for name in (*names.split(), "sample_with_instruction")}
+    """The arguments that `riftk synth` takes under the same names."""
+    return {name: value for name, value in vars(args).items() if name in SynthConfig.__dataclass_fields__}
 
 
 def generation_options(args: RifArguments, training: SFTConfig, temperature: float) -> dict:
     options = {"temperature": temperature, "top_p": args.top_p, "max_tokens": args.max_new_tokens}
-    template = training.chat_template_path
-    return {**options, "seed": training.seed, "batch_size": args.batch_size, "chat_template": template}
+    options |= {"batch_size": args.batch_size, "seed": training.seed}
+    return options | {"chat_template": training.chat_template_path}
 
 
 if __name__ == "__main__":

@@ -92,6 +92,10 @@ def synth(
     sample_with_instruction: Annotated[
         bool, typer.Option(help="Leave the instruction in while sampling (ReasonIF's way).")
     ] = False,
+    require_correct: Annotated[bool, typer.Option(help="Drop traces with a wrong answer.")] = True,
+    close_traces: Annotated[
+        bool, typer.Option(help="Close a trace that the model stopped in, instead of dropping it.")
+    ] = False,
     temperature: Temperature = 1.0,
     top_p: TopP = 0.95,
     max_tokens: MaxTokens = 8192,
@@ -112,6 +116,8 @@ def synth(
         constraints=tuple(filter(None, constraints.split(","))),
         plain_share=plain_share,
         sample_with_instruction=sample_with_instruction,
+        require_correct=require_correct,
+        close_traces=close_traces,
         temperature=temperature,
         top_p=top_p,
         max_tokens=max_tokens,

@@ -153,7 +153,7 @@ def riftk(command: str, **options: Any) -> None:
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
         if isinstance(value, bool):
-            arguments += [flag] if value else []
+            arguments.append(flag if value else flag.replace("--", "--no-", 1))
         elif isinstance(value, list | tuple):
             arguments += [flag, ",".join(map(str, value))]
         elif value is not None:
