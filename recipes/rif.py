@@ -122,8 +122,7 @@ def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelC
     trainer.accelerator.print(show_supervision(tokenizer, rows[0]))
     trainer.train(resume_from_checkpoint=run.last_checkpoint())
     trainer.save_model(str(run.final))
-    if trainer.accelerator.is_main_process:
-        run.mark_finished("train")
+    run.mark_finished("train")
 
 
 def evaluate(name: str | Path, out: Path, args: RifArguments, training: SFTConfig) -> None:

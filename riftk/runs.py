@@ -92,6 +92,9 @@ class RunFolder:
         return (self.path / f".{stage}.{FINISHED}").exists()
 
     def mark_finished(self, stage: str) -> None:
+        """Note that a stage is complete; only the rank that holds the folder writes."""
+        if self.lock is None:
+            return
         (self.path / f".{stage}.{FINISHED}").touch()
 
 
