@@ -26,8 +26,8 @@ RECORD = {
     "constraint_name": ["length_constraint_checkers:number_words"],
     "constraint_args": [{"num_words": 52, "language": None, "end_phrase": None}],
     "prompt": "Think step-by-step, and place only your final answer inside the tags `<answer>` and "
-    "`</answer>`. Format your reasoning according to the following rule: **When reasoning, respond with less than 52 "
-    "words.**\n\nHere is the question:\n\nTom has 3 apples and eats 1. How many are left?",
+    "`</answer>`. Format your reasoning according to the following rule: **When reasoning, respond with less "
+    "than 52 words.**\n\nHere is the question:\n\nTom has 3 apples and eats 1. How many are left?",
 }
 
 
