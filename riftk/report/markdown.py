@@ -1,0 +1,271 @@
+"""`report.md`, rendered from the data of a report and from nothing else."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from riftk.report.comparison import headline
+
+Report = Mapping[str, Any]  # what `riftk.report.write.collect` returns
+
+_NAMES = {
+    "reasoning_ifs": "Reasoning IFS",
+    "response_ifs": "Response IFS",
+    "reasoning_ifs_closed": "Reasoning IFS, complete completions only",
+    "response_ifs_closed": "Response IFS, complete completions only",
+    "reasoning_joint": "Joint, instruction about the reasoning",
+    "response_joint": "Joint, instruction about the response",
+    "accuracy": "Accuracy, all items",
+    "accuracy_plain": "Accuracy, without instruction",
+    "accuracy_instructed": "Accuracy, with instruction",
+    "reasoning_tokens": "Mean tokens of the reasoning",
+    "reasoning_words": "Mean words of the reasoning",
+    "completion_tokens": "Mean tokens generated",
+}
+_COUNTS = {
+    "samples": "samples",
+    "truncated": "truncated at the token limit",
+    "unclosed": "reasoning never closed",
+    "no_reasoning": "no reasoning block",
+    "empty": "empty reasoning or nothing generated",
+    "errored": "errors of the engine",
+}
+_LENGTHS = ("reasoning_tokens,none", "reasoning_words,none", "completion_tokens,none")
+
+
+def render(report: Report) -> str:
+    """The whole report as Markdown."""
+    whens = evaluations(report)
+    tasks = report["after"]["estimates"]
+    models = " → ".join(dict.fromkeys(report[when]["model_name"] for when in whens))
+    parts = [f"# {inline(models)}"]
+    for task in tasks:
+        title = [f"## {inline(task)}"] if len(tasks) > 1 else []
+        parts += [*title, _five_lines(report, task)]
+        if report["conclusions"].get(task):
+            parts.append(f"**{inline(report['conclusions'][task])}**")
+    for task in tasks:
+        of_task = f" ({inline(task)})" if len(tasks) > 1 else ""
+        if plot := report["plots"].get(task):
+            parts.append(
+                f"![Following per constraint, and accuracy against following: {inline(task)}]({plot})"
+            )
+        parts += _following(report, task, of_task)
+        parts += [f"## Accuracy, joint and length{of_task}", _other_figures(report, task)]
+        parts += [f"## Counts{of_task}", _counts(report, task)]
+        parts += _examples(report, task, of_task)
+    parts += ["## How this was obtained", _provenance(report)]
+    return "\n\n".join(parts) + "\n"
+
+
+def evaluations(report: Report) -> list[str]:
+    """ "before" and "after", or the one of them that there is."""
+    return [when for when in ("before", "after") if report.get(when)]
+
+
+def _five_lines(report: Report, task: str) -> str:
+    notes = {
+        "IFS": lambda metric: f" ({metric.partition('_')[0]}, robust rules)",
+        "Joint": lambda metric: " (correct and followed)",
+        "Length": lambda metric: f" ({_NAMES[metric].lower()})",
+        "Truncated": lambda metric: " (cut off at the token limit)",
+    }
+    rows = []
+    for name, key in headline(report["after"]["estimates"][task]).items():
+        note = notes.get(name, lambda metric: "")(key.rpartition(",")[0])
+        rows.append((f"**{name}**{note}", key))
+    return _figures(report, task, rows)
+
+
+def _following(report: Report, task: str, of_task: str) -> list[str]:
+    parts = []
+    estimates = report["after"]["estimates"][task]
+    for target in ("reasoning", "response"):
+        for rules in report["after"]["configs"][task]["rules"]:
+            metric = f"{target}_ifs"
+            keys = [key for key in estimates if key.startswith(f"{metric}/") and key.endswith(f",{rules}")]
+            if keys:
+                rows = [("all", f"{metric},{rules}")]
+                rows += [(f"`{key[len(metric) + 1 : -len(rules) - 1]}`", key) for key in keys]
+                kind = "" if rules == "robust" else "published "
+                parts.append(f"## Following in the {target}, {kind}rules `{rules}`{of_task}")
+                parts.append(_figures(report, task, rows, tests=True))
+    return parts
+
+
+def _other_figures(report: Report, task: str) -> str:
+    estimates = report["after"]["estimates"][task]
+    rows = []
+    for metric in ("accuracy", "accuracy_plain", "accuracy_instructed", "reasoning_joint", "response_joint",
+                   "reasoning_ifs_closed", "response_ifs_closed"):  # fmt: skip
+        for key in (key for key in estimates if key.rpartition(",")[0] == metric):
+            filtered = key.rpartition(",")[2]
+            rules = "" if metric.startswith("accuracy") else f", rules `{filtered}`"
+            rows.append((_NAMES[metric] + rules, key))
+    rows += [(_NAMES[key.rpartition(",")[0]], key) for key in _LENGTHS if key in estimates]
+    return _figures(report, task, rows)
+
+
+def _figures(report: Report, task: str, rows: Iterable[tuple[str, str]], tests: bool = False) -> str:
+    """One row per figure: each evaluation, and the paired difference where there are two."""
+    whens = evaluations(report)
+    paired = len(whens) == 2
+    tests = tests and paired
+    header = ["", *whens, *(["difference"] if paired else []), "n"]
+    header += ["gained / lost", "p (Holm)"] if tests else []
+    body = []
+    for name, key in rows:
+        cells = [name, *(_estimate(report[when]["estimates"][task].get(key), key) for when in whens)]
+        gap = report["differences"].get(task, {}).get(key) if paired else None
+        if paired:
+            cells.append(_difference(gap, key))
+        cells.append(_sizes([report[when]["estimates"][task].get(key) for when in whens]))
+        if tests:
+            cells += _tests(gap)
+        body.append(cells)
+    return table(header, body)
+
+
+def _tests(gap: Mapping[str, Any] | None) -> list[str]:
+    if not gap or gap["gained"] is None:
+        return ["", ""]
+    p_value = gap.get("p_holm")
+    return [f"{gap['gained']} / {gap['lost']}", "" if p_value is None else _p(p_value)]
+
+
+def _counts(report: Report, task: str) -> str:
+    whens = evaluations(report)
+    rows = [
+        [name, *(str(report[when]["counts"][task][count]) for when in whens)]
+        for count, name in _COUNTS.items()
+    ]
+    return table(["", *whens], rows)
+
+
+def _examples(report: Report, task: str, of_task: str) -> list[str]:
+    examples = report["examples"].get(task, [])
+    parts = [f"## Examples{of_task}"] if examples else []
+    for example in examples:
+        asked = ", ".join(f"`{c['id']}` ({c['target']})" for c in example["constraints"]) or "no instruction"
+        parts.append(f"### {inline(example['item_id'])}: {example['kind']} ({asked})")
+        parts.append(fenced(example["prompt"]))
+        for when in evaluations(report):
+            parts += _example_side(when, example[when], example)
+    return parts
+
+
+def _example_side(when: str, side: Mapping[str, Any], example: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if side["correct"] is not None:
+        verdict = "correct" if side["correct"] else "wrong"
+        said = "" if side["extracted"] is None else f", answer {inline(str(side['extracted']))}"
+        lines.append(f"- {verdict}{said} (gold {inline(example['answer'])})")
+    for rules, verdicts in side["verdicts"].items():
+        for constraint, verdict in zip(example["constraints"], verdicts, strict=True):
+            followed = "followed" if verdict["followed"] else "not followed"
+            lines.append(f"- `{constraint['id']}`, rules `{rules}`: {followed}; {inline(verdict['reason'])}")
+    if side["finish_reason"] != "stop":
+        lines.append(f"- ended by: {side['finish_reason']}")
+    title = f"**{when.capitalize()}**"
+    parts = [title + "\n\n" + "\n".join(lines)] if lines else [title]
+    for part in ("reasoning", "response"):
+        text = side[part] or ("(none)" if part == "reasoning" else "(nothing)")
+        parts.append(f"{part.capitalize()}:\n\n{fenced(text)}")
+    return parts
+
+
+def _provenance(report: Report) -> str:
+    whens = evaluations(report)
+    lines = []
+    for task, config in report["after"]["configs"].items():
+        sampling = config["sampling"]
+        lines.append(
+            f"- {inline(task)}, {config['split']} items: n = {config['items']}, "
+            f"{config['samples_per_item']} sample(s) per item, temperature {sampling['temperature']}, "
+            f"top-p {sampling['top_p']}, at most {sampling['max_tokens']} tokens, seed {sampling['seed']}, "
+            f"rules {', '.join(config['rules'])}, items `{config['items_sha'][:12]}`"
+        )
+        for key, gap in report["after"]["smallest_difference"][task].items():
+            if gap is None:
+                continue
+            n = report["after"]["estimates"][task][key]["n"]
+            lines.append(
+                f"- {inline(task)}, {_NAMES[key.rpartition(',')[0]]}: {n} pairs show a difference of "
+                f"{100 * gap:.1f} points with a power of 80 % (worst case: half of the outcomes change)"
+            )
+        for name in ("dataset", "data", "prompts", "word_limits", "answer_tags"):
+            if name in config:
+                lines.append(f"- {inline(task)}, {name.replace('_', ' ')}: {inline(str(config[name]))}")
+    for when in whens:
+        engine = report[when]["engine"]
+        settings = ", ".join(
+            f"{name} {inline(str(engine[name]))}"
+            for name in ("engine", "think", "dtype", "device", "batch_size", "weights")
+            if name in engine
+        )
+        date = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(report[when]["date"]))
+        template = str(report[when]["chat_template_sha"])[:12]
+        lines.append(
+            f"- {when}: {inline(report[when]['model_name'])}, {settings}, chat template `{template}`, {date}"
+        )
+    after = report["after"]
+    packages = ", ".join(f"{name} {number}" for name, number in after["packages"].items())
+    lines.append(
+        f"- {packages}; checker {after['checker_version']}; riftk commit {after['git_hash'] or 'unknown'}"
+    )
+    lines.append(
+        "- Intervals are 95 %: Wilson's for shares of items, Newcombe's for paired shares, and a bootstrap "
+        "over items for everything else; p is McNemar's exact test, adjusted by Holm within each table."
+    )
+    return "\n".join(lines)
+
+
+def _estimate(estimate: Mapping[str, Any] | None, key: str) -> str:
+    if not estimate or estimate["value"] is None:
+        return ""
+    scale, unit = (1, "") if key in _LENGTHS else (100, " %")
+    value = f"{scale * estimate['value']:.1f}{unit}"
+    if estimate["low"] is None:
+        return value
+    return f"{value} [{scale * estimate['low']:.1f}, {scale * estimate['high']:.1f}]"
+
+
+def _difference(gap: Mapping[str, Any] | None, key: str) -> str:
+    if not gap or gap["value"] is None:
+        return ""
+    scale = 1 if key in _LENGTHS else 100
+    value = f"{scale * gap['value']:+.1f}"
+    if gap["low"] is None:
+        return value
+    return f"{value} [{scale * gap['low']:+.1f}, {scale * gap['high']:+.1f}]"
+
+
+def _sizes(estimates: Sequence[Mapping[str, Any] | None]) -> str:
+    return " / ".join(dict.fromkeys(str(estimate["n"]) for estimate in estimates if estimate))
+
+
+def _p(p_value: float) -> str:
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; the first column is to the left, figures are to the right."""
+    lines = ["| " + " | ".join(header) + " |", "|---|" + "--:|" * (len(header) - 1)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def fenced(text: str) -> str:
+    """A text that a model wrote, where no HTML and no Markdown in it takes effect: the fence is longer than
+    any run of backticks inside."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def inline(text: str) -> str:
+    """A text in a line or a table cell, with every character that Markdown or HTML could act on escaped."""
+    text = re.sub(r"\s+", " ", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", text)

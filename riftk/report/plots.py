@@ -1,0 +1,115 @@
+"""The picture of a report: following per constraint before and after, and what it cost in accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+# Okabe and Ito's palette, told apart under all common kinds of colour blindness; the shapes differ as well.
+_STYLE = {"before": ("#0072B2", "o", 0.14), "after": ("#D55E00", "D", -0.14)}
+_GREY = "#666666"
+
+
+def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
+    """Draw one task to a PNG. Returns False, and draws nothing, where no instruction was given.
+
+    Args:
+        report: data of the report, see `riftk.report.write.collect`.
+        task: which task of it.
+        path: file to write.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    sides = {when: report[when]["estimates"][task] for when in ("before", "after") if report.get(when)}
+    after = sides["after"]
+    targets = [target for target in ("reasoning", "response") if f"{target}_ifs,robust" in after]
+    if not targets:
+        return False
+    panels = len(targets) + ("accuracy,robust" in after)
+    most = max(len(_constraints(after, target)) for target in targets)
+    figure = Figure(figsize=(4.6 * panels, 1.6 + 0.52 * (most + 1)), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = list(figure.subplots(1, panels, squeeze=False)[0])
+    for target, axis in zip(targets, axes, strict=False):
+        _following(axis, sides, target)
+    if panels > len(targets):
+        _trade_off(axes[-1], sides, targets[0])
+    n = report["after"]["counts"][task]["items"]
+    figure.suptitle(f"{task}: {report['after']['model_name']}, robust rules, n = {n} items", fontsize=11)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    figure.savefig(path, metadata={"Software": None})
+    return True
+
+
+def _constraints(estimates: Mapping[str, Any], target: str) -> list[str]:
+    """Keys of the figures per constraint of a target."""
+    return [key for key in estimates if key.startswith(f"{target}_ifs/") and key.endswith(",robust")]
+
+
+def _following(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -> None:
+    """One line per constraint: share followed with its interval, before above after."""
+    overall = f"{target}_ifs,robust"
+    keys = [*reversed(_constraints(sides["after"], target)), overall]
+    names = [key.removesuffix(",robust").rpartition(":")[2].replace("_", " ") for key in keys[:-1]] + ["all"]
+    labels = [f"{name}\n(n = {sides['after'][key]['n']})" for name, key in zip(names, keys, strict=True)]
+    for when, estimates in sides.items():
+        colour, marker, offset = _STYLE[when]
+        for place, key in enumerate(keys):
+            estimate = estimates.get(key)
+            if estimate is None or estimate["value"] is None:
+                continue
+            axis.errorbar(
+                100 * estimate["value"],
+                place + offset,
+                xerr=_bars(estimate),
+                fmt=marker,
+                color=colour,
+                markersize=6,
+                capsize=3,
+                linewidth=1.4,
+                label=when if key == overall else None,
+            )
+    axis.axhline(len(keys) - 1.5, color=_GREY, linewidth=0.6)
+    axis.set(xlim=(-3, 103), ylim=(-0.6, len(keys) - 0.4), xlabel="followed, % (95 % interval)")
+    axis.set_title(f"Instructions about the {target}", fontsize=10)
+    axis.set_yticks(range(len(keys)), labels, fontsize=8)
+    axis.grid(axis="x", color="#DDDDDD", linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _trade_off(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -> None:
+    """Accuracy against following, with an arrow from before to after."""
+    points = {}
+    for when, estimates in sides.items():
+        accuracy, following = estimates["accuracy,robust"], estimates[f"{target}_ifs,robust"]
+        colour, marker, _ = _STYLE[when]
+        points[when] = (100 * accuracy["value"], 100 * following["value"])
+        axis.errorbar(
+            *points[when],
+            xerr=_bars(accuracy),
+            yerr=_bars(following),
+            fmt=marker,
+            color=colour,
+            markersize=8,
+            capsize=3,
+            linewidth=1.4,
+        )
+    if len(points) == 2:
+        style = {"arrowstyle": "-|>", "color": _GREY, "linewidth": 1.4, "shrinkA": 9, "shrinkB": 9}
+        axis.annotate("", xy=points["after"], xytext=points["before"], arrowprops=style)
+    axis.set(xlim=(-3, 103), ylim=(-3, 103), xlabel="accuracy, %", ylabel=f"{target} IFS, %")
+    axis.set_title("Accuracy against following", fontsize=10)
+    axis.grid(color="#DDDDDD", linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _bars(estimate: Mapping[str, Any]) -> list[list[float]] | None:
+    """Lengths of the error bars below and above, in per cent."""
+    if estimate["low"] is None:
+        return None
+    below, above = estimate["value"] - estimate["low"], estimate["high"] - estimate["value"]
+    return [[100 * max(below, 0.0)], [100 * max(above, 0.0)]]

@@ -1,0 +1,73 @@
+"""Write the report of a run folder: `results.json`, `report.md` and a picture per benchmark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from riftk.evaluation import refresh, sample_files
+from riftk.report.comparison import compare, conclusion, headline
+from riftk.report.examples import examples
+from riftk.report.markdown import render
+from riftk.report.plots import plot
+
+
+def write_report(run_dir: str | Path) -> Path:
+    """Write a run's report and return the path of `report.md`.
+
+    Everything is made again from the stored samples, so that results, report and picture cannot disagree.
+
+    Args:
+        run_dir: run folder with `eval/before` and `eval/after`, or one of the two; or a single evaluation
+            folder, whose own `results.json` then stays as it is.
+
+    Raises:
+        FileNotFoundError: there is no evaluation in it.
+        ValueError: an evaluation is incomplete, or the two cannot be compared.
+    """
+    run = Path(run_dir)
+    folders = {when: run / "eval" / when for when in ("before", "after")}
+    folders = {when: folder for when, folder in folders.items() if (folder / "config.json").is_file()}
+    whole_run = bool(folders)
+    if not whole_run:
+        folders = {"after": run}
+    report = collect(folders)
+    for task in report["after"]["estimates"]:
+        name = f"report_{task}.png"
+        if plot(report, task, run / name):
+            report["plots"][task] = name
+    if whole_run:
+        _replace(run / "results.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+    _replace(run / "report.md", render(report))
+    return run / "report.md"
+
+
+def collect(folders: dict[str, Path]) -> dict[str, Any]:
+    """The data of a report.
+
+    Args:
+        folders: evaluation folders by name, "before" and "after"; a single one counts as "after".
+
+    Returns:
+        `before` and `after` (each a `results.json`), paired `differences`, `conclusions` and `examples` per
+        task, and an empty `plots` for the names of pictures.
+    """
+    if len(folders) == 1:
+        folders = {"after": next(iter(folders.values()))}
+    report: dict[str, Any] = {when: refresh(folder) for when, folder in folders.items()}
+    report |= {"differences": {}, "conclusions": {}, "examples": {}, "plots": {}}
+    if len(folders) == 2:
+        report["differences"] = compare(folders["before"], folders["after"])
+        report["conclusions"] = {task: conclusion(gaps) for task, gaps in report["differences"].items()}
+    files = {when: sample_files(folder) for when, folder in folders.items()}
+    for task, estimates in report["after"]["estimates"].items():
+        of_task = {when: paths[task] for when, paths in files.items()}
+        report["examples"][task] = examples(of_task, headline(estimates).get("IFS"))
+    return report
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")
+    part.replace(path)
