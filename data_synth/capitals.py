@@ -18,12 +18,15 @@ from .survival import require_same_figures
 
 # Units whose capitals mean something else: milli and mega, bits and bytes, molar and metre.
 _UNIT = re.compile(
-    r"(?<![A-Za-z\\])(?:m(?:W|V|A|Hz|J|eV|Pa|N|F|H|K|T|M|Ω|ohm)|MeV|[np]M|[µμ](?:[A-Za-zΩ]+)|[kMGT]i?b(?:ps|/s|it/s)?)(?![A-Za-z])"
+    r"(?<![A-Za-z\\])(?:m(?:W|V|A|Hz|J|eV|Pa|N|F|H|K|T|M|Ω|ohm)|MeV|[np]M|[µμ][A-Za-zΩ]+|[kMGT]i?b(?:ps|/s|it/s)?)"
+    r"(?![A-Za-z])"
 )
 # Elements whose capitals read as two others (Co is cobalt, CO carbon monoxide); alone they may be words.
-_AMBIGUOUS_ELEMENT = "Bi|Cf|Cn|Co|Cs|Cu|Hf|Ho|In|Nb|Ni|No|Np|Os|Pb|Po|Pu|Sb|Sc|Si|Sn|Yb"
-_ELEMENT = r"(?:[A-Z][a-z]?\d*|[()\[\]]\d*)"
-_COMPOUND = re.compile(rf"(?<![A-Za-z])(?={_ELEMENT}*(?:{_AMBIGUOUS_ELEMENT})){_ELEMENT}{{2,}}(?![a-z])")
+_AMBIGUOUS_ELEMENT = re.compile(
+    r"(?:Bi|Cf|Cn|Co|Cs|Cu|Hf|Ho|In|Nb|Ni|No|Np|Os|Pb|Po|Pu|Sb|Sc|Si|Sn|Yb)(?![a-z])"
+)
+_COMPOUND = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z\d()]{1,40}")
+_ELEMENTS = re.compile(r"(?:[A-Z][a-z]?\d*|[()]\d*)+")
 _LABEL = re.compile(r"^[ \t(]*[A-Z][.):](?=\s)|\b[A-Z]\.(?=\s[A-Z])", re.MULTILINE)
 _LETTER = re.compile(r"(?<![A-Za-z'’\\])[A-Za-z](?![A-Za-z'’])")
 _BESIDE_OPERATOR = re.compile(r"[=+*/^<>(_]\s*\Z"), re.compile(r"\s*[=+*/^<>)_]")
@@ -60,9 +63,10 @@ def in_capitals(text: str) -> str:
 
 
 def _prose(text: str, symbols: Symbols) -> str:
-    compound = _COMPOUND.search(text)
-    if compound and re.search(r"\d|[A-Z].*[A-Z]", compound.group()):
-        raise Rejected("a chemical formula in which case matters", compound.group())
+    for compound in _COMPOUND.findall(text):
+        several = sum(map(str.isupper, compound)) > 1 or any(map(str.isdigit, compound))
+        if several and _ELEMENTS.fullmatch(compound) and _AMBIGUOUS_ELEMENT.search(compound):
+            raise Rejected("a chemical formula in which case matters", compound)
     _note_variables(text, symbols)
     out, done = [], 0
     while match := _SPECIAL.search(text, done):

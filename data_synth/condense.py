@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 
 # The word count of the published evaluator is another than that of a reader; a limit has to hold for both.
-from riftk.constraints.published.reasonif import _word_matches as published_words
+from riftk.constraints.published.shared import word_matches
 from riftk.constraints.text import word_count
 
 from .errors import Rejected
@@ -27,7 +27,7 @@ _VARIABLE = re.compile(r"(?<![^\W\d_]|['’\\])[B-HJ-Zb-z](?![^\W\d_]|['’])")
 
 def count_words(text: str) -> int:
     """The larger of the two word counts that a limit is judged by."""
-    return max(word_count(text), len(published_words(text)))
+    return max(word_count(text), len(word_matches(text)))
 
 
 @dataclass(frozen=True)
