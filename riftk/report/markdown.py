@@ -46,7 +46,7 @@ def render(report: Report) -> str:
         title = [f"## {inline(task)}"] if len(tasks) > 1 else []
         parts += [*title, _five_lines(report, task)]
         if report["conclusions"].get(task):
-            parts.append(f"**{inline(report['conclusions'][task])}**")
+            parts.append(f"**{report['conclusions'][task]}**")
     for task in tasks:
         of_task = f" ({inline(task)})" if len(tasks) > 1 else ""
         if plot := report["plots"].get(task):
