@@ -68,7 +68,7 @@ class Outline:
             needs.append(frozenset(rests_on))
         last = len(parts) - 1
         last_figure = max((place for place, part in enumerate(parts) if figures(part)), default=last)
-        conclusion = max((place for place, part in enumerate(parts) if _says(part, answer)), default=last)
+        conclusion = _conclusion(parts, answer)
         words = tuple(count_words(part) for part in parts)
         return cls(tuple(parts), words, tuple(needs), needs[conclusion] | needs[last_figure])
 
@@ -116,11 +116,10 @@ def _symbols(part: str) -> list[str]:
     return figures(part) + _VARIABLE.findall(part)
 
 
-def _says(part: str, answer: str) -> bool:
-    """Whether a sentence says the answer: as one of its figures, or else as a word."""
-    if not answer:
-        return False
-    figure = figures(answer)
-    if figure:
-        return figure[-1] in figures(part)
-    return bool(re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", part))
+def _conclusion(parts: list[str], answer: str) -> int:
+    """The last sentence that says the answer: word for word, or else its last figure, or else the last."""
+    said = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)") if answer else None
+    figure = figures(answer)[-1:]
+    literal = [place for place, part in enumerate(parts) if said and said.search(part)]
+    numeric = [place for place, part in enumerate(parts) if figure and figure[0] in figures(part)]
+    return (literal or numeric or [len(parts) - 1])[-1]

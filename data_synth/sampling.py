@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from riftk.completions import split_completion
 from riftk.engines.base import Generation, Request
-from riftk.grading import extract_answer, grade, has_complete_answer_tag, strip_answer_tags
+from riftk.grading import extract_answer, grade, has_complete_answer_tag
 
 from .config import SynthConfig
 from .errors import Rejected
 from .seeds import Seed, sampling_prompt
+
+_ANSWER_TAG = re.compile(r"</?answer>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,12 @@ def check_answer(config: SynthConfig, seed: Seed, response: str) -> None:
 
 def has_answer_tag(text: str) -> bool:
     """Whether an opening or closing answer tag stands anywhere in a text."""
-    return "<answer>" in text.lower() or "</answer>" in text.lower()
+    return bool(_ANSWER_TAG.search(text))
 
 
 def _closed(text: str, answer_type: str) -> tuple[str, str]:
-    """A trace that stopped without its closing marker, as reasoning and a response made of its answer."""
+    """A trace without its closing marker: what precedes the answer tag, and its answer as the response."""
     answer = extract_answer(text, answer_type)
     if answer is None:
         raise Rejected("the trace is not closed, and no answer in it")
-    return strip_answer_tags(text).strip(), f"<answer>{answer}</answer>"
+    return _ANSWER_TAG.split(text)[0].strip(), f"<answer>{answer}</answer>"

@@ -17,8 +17,18 @@ from pathlib import Path
 import pytest
 
 from riftk.constraints import ConstraintError, check_all
-from riftk.data_synth import SynthConfig, SynthesisError, load_problems, synthesize, yield_table
+from riftk.data_synth import (
+    Problem,
+    Rejected,
+    SynthConfig,
+    SynthesisError,
+    load_problems,
+    synthesize,
+    yield_table,
+)
 from riftk.data_synth.rewriters import CAPITALS, END, JSON, LANGUAGE, NO_COMMA, REWRITERS, WORDS
+from riftk.data_synth.sampling import Trace, accept
+from riftk.data_synth.seeds import Seed
 from riftk.engines.base import Generation, Request, Sampling
 from riftk.grading import grade
 from riftk.rows import Row, read_jsonl, read_rows, write_jsonl
@@ -241,6 +251,20 @@ def test_wrong_answers_and_open_traces_can_be_kept_on_purpose(problems, tmp_path
             break
     else:
         pytest.fail("no trace that stopped open was closed")
+
+
+def test_an_open_trace_is_closed_before_its_answer_tag():
+    config = SynthConfig("unused.jsonl", close_traces=True)
+    seed = Seed("item", Problem("How many?", "7", "number", "test"))
+    generation = Generation("<think>We add 3 and 4. That is 7. <answer>7</answer>", "stop")
+    trace = accept(config, seed, generation, think="tags")
+    assert trace == Trace("We add 3 and 4. That is 7.", "<answer>7</answer>", "7")
+    for text, reason in (
+        ("<think>No idea.", "no answer in it"),
+        ("<think><answer>7</answer>", "empty trace"),
+    ):
+        with pytest.raises(Rejected, match=reason):
+            accept(config, seed, Generation(text, "stop"), think="tags")
 
 
 # ------------------------------------------------------------------------- interrupted and resumed
