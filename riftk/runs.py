@@ -135,7 +135,7 @@ def open_run(path: str | Path, config: Mapping[str, Any], hold: bool = True) -> 
             changes = ", ".join(f"{key}: {before.get(key)!r} -> {kept.get(key)!r}" for key in changed[:4])
             raise RunError(
                 f"{path} was made with another configuration ({changes}); "
-                "give another --output_dir, or delete the folder"
+                "choose another folder, or delete this one"
             )
     part = path / "config.yaml.part"
     part.write_text(yaml.safe_dump(kept, allow_unicode=True), encoding="utf-8")
