@@ -120,7 +120,7 @@ def open_run(path: str | Path, config: Mapping[str, Any], hold: bool = True) -> 
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RunError(
-            f"another process is using {path}; wait for it, or give another --output_dir"
+            f"another process is using {path}; wait for it, or choose another folder"
         ) from None
     kept = yaml.safe_load(yaml.safe_dump(_plain(config)))
     file = path / "config.yaml"
