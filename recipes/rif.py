@@ -40,7 +40,7 @@ DEFAULT_CONFIG = Path(__file__).parent / "configs" / "rif" / "tiny.yaml"
 class RifArguments:
     """What RIF adds to trl's own arguments."""
 
-    stages: list[Literal["synth", "train", "eval"]] = option(["synth", "train", "eval"], "what to run")
+    stages: list[str] = option(["synth", "train", "eval"], "what to run")
     dataset: str | None = option(None, "finished dataset (JSONL) instead of synth")
     checkpoint: str | None = option(None, "trained model to evaluate instead of train")
 
@@ -95,6 +95,8 @@ def main() -> None:
 
 def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Stop at the first mistake, before anything is sampled, trained or written."""
+    if unknown := set(args.stages) - {"synth", "train", "eval"}:
+        raise ValueError(f"unknown stage {min(unknown)!r}; there are synth, train and eval")
     load_tokenizer(model.model_name_or_path, chat_template=training.chat_template_path)
     if args.dataset:
         read_dataset(args.dataset)

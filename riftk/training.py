@@ -48,7 +48,9 @@ def parse_recipe(
     arguments[position] = resolve(arguments[position])
     if not Path(arguments[position]).is_file():
         raise FileNotFoundError(f"--config {arguments[position]}: no such file")
-    args, training, model = TrlParser((recipe, trainer, ModelConfig)).parse_args_and_config(arguments)
+    usage = "%(prog)s [--config FILE.yaml] [--option value ...] (--help lists the options)"
+    parser = TrlParser((recipe, trainer, ModelConfig), usage=usage)
+    args, training, model = parser.parse_args_and_config(arguments)
     if model.model_name_or_path is None:
         raise ValueError("model_name_or_path is missing; name the model in the YAML or on the command line")
     if training.chat_template_path is not None:
