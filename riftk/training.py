@@ -8,7 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from riftk.completions import render_reasoning
+from riftk.completions import render_reasoning, turn_end_ids
 from riftk.paths import resolve
 from riftk.rows import Row, RowError, read_jsonl
 from riftk.supervision import check_supervision, is_trained, tokenize_row
@@ -115,4 +115,5 @@ def supervise(
             tokenize_row(tokenizer, record["prompt"], message, loss_on=loss_on, max_length=max_length)
         )
     print(check_supervision(tokenizer, rows), file=sys.stderr)
-    return [row for row in rows if is_trained(tokenizer, row)]
+    ends = turn_end_ids(tokenizer)
+    return [row for row in rows if is_trained(row, ends)]
