@@ -204,6 +204,15 @@ def test_another_chat_template_is_used_and_reported(folder, engine, tmp_path):
     assert engine.think == "tags"
 
 
+def test_a_prompt_that_the_template_refuses_is_named(folder, tmp_path):
+    template = tmp_path / "strict.jinja"
+    template.write_text("{% if messages[0].role != 'user' %}{{ raise_exception('user first') }}{% endif %}x")
+    strict = load_engine(model=str(folder), chat_template=str(template))
+    request = Request("item-7", ({"role": "system", "content": "be brief"},))
+    with pytest.raises(ValueError, match="item-7: the chat template refuses the prompt: user first"):
+        list(strict.generate([request], GREEDY))
+
+
 def test_progress_goes_to_standard_error(engine, capsys):
     list(engine.generate(REQUESTS, GREEDY, done=frozenset({"q0"})))
     captured = capsys.readouterr()
@@ -232,6 +241,10 @@ def test_what_cannot_work_is_said_before_weights_are_read(folder, tmp_path, monk
         load_engine("vlm", model=str(folder))
     with pytest.raises(ValueError, match="batch_size"):
         load_engine(model=str(folder), batch_size=0)
+    with pytest.raises(ValueError, match="dtype 'int4' is none of"):
+        load_engine(model=str(folder), dtype="int4")
+    with pytest.raises(ValueError, match="think 'yes' is none of"):
+        load_engine(model=str(folder), think="yes")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(FileNotFoundError, match="nobody/nothing"):
         load_engine(model="nobody/nothing")

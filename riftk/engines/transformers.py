@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from riftk.completions import think_mode
+from riftk.completions import THINK_MODES, think_mode
 from riftk.completions.split import TAGS
 from riftk.engines.base import Generation, Request, Sampling
 from riftk.engines.batching import Prompt, batch_seed, plan_batches
@@ -17,6 +17,7 @@ from riftk.engines.progress import progress
 from riftk.paths import resolve
 
 _CHANNEL_TOKENS = frozenset({"<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>"})
+_DTYPES = ("float32", "bfloat16", "float16")
 _SAMPLED_BYTES = 1 << 20
 
 
@@ -29,8 +30,8 @@ class TransformersEngine:
         batch_tokens: most tokens (prompts and room for completions, padding included) held at once; long
             prompts get smaller batches. What is generated depends on the batches, so the two numbers are
             settings of the run and not adapted to the free memory.
-        dtype: "float32", "bfloat16" …; None is bfloat16 on a GPU and float32 elsewhere (CPUs without bf16
-            units are several times slower with it).
+        dtype: "float32", "bfloat16" or "float16"; None is bfloat16 on a GPU and float32 elsewhere (a CPU
+            without bf16 units is several times slower with it).
         device: "cpu", "cuda", "cuda:1", "mps"; "auto" spreads a large model over the GPUs; None takes what
             there is.
         chat_template: file with a Jinja template, instead of the tokenizer's own.
@@ -42,7 +43,7 @@ class TransformersEngine:
 
     Raises:
         FileNotFoundError: no such model, or no safetensors in its folder.
-        ValueError: the tokenizer has no chat template and none was given.
+        ValueError: the tokenizer has no chat template and none was given, or an option makes no sense.
     """
 
     name = "transformers"
@@ -64,6 +65,10 @@ class TransformersEngine:
     ) -> None:
         if batch_size < 1 or batch_tokens < 1:
             raise ValueError(f"batch_size ({batch_size}) and batch_tokens ({batch_tokens}) must be positive")
+        if dtype not in (None, *_DTYPES):
+            raise ValueError(f"dtype {dtype!r} is none of {', '.join(_DTYPES)}")
+        if think not in (None, *THINK_MODES):
+            raise ValueError(f"think {think!r} is none of {', '.join(THINK_MODES)}")
         self.model = model
         self._path = resolve(model)
         self._base = _lora_base(self._path) or self._path
@@ -173,12 +178,17 @@ class TransformersEngine:
 
     def _encode(self, requests: Sequence[Request]) -> list[list[int]]:
         """Token ids of each rendered prompt; the template writes the special tokens itself."""
-        texts = [
-            self._chat.apply_chat_template(
-                [dict(message) for message in request.messages], add_generation_prompt=True, tokenize=False
-            )
-            for request in requests
-        ]
+        from jinja2 import TemplateError
+
+        texts = []
+        for request in requests:
+            messages = [dict(message) for message in request.messages]
+            try:
+                texts.append(
+                    self._chat.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+                )
+            except TemplateError as error:
+                raise ValueError(f"{request.key}: the chat template refuses the prompt: {error}") from error
         return self.tokenizer(texts, add_special_tokens=False).input_ids if texts else []
 
     def _complete(self, batch: Sequence[Prompt], sampling: Sampling, place: int) -> list[Generation]:
