@@ -27,11 +27,25 @@ from riftk.constraints import (
 )
 from riftk.constraints.base import _REGISTRY
 from riftk.constraints.published import judged_text
+from riftk.constraints.published.mathif import description
 
 HERE = Path(__file__).parent
 ENGLISH = "We need to find how many apples remain. There are five on the table and three in the basket."
 FRENCH = "Nous devons trouver combien de pommes il reste. Il y a cinq pommes sur la table."
 
+MATHIF = {
+    "keywords:existence": {"keywords": ["find", "must"]},
+    "keywords:frequency": {"keyword": "total", "frequency": 2, "relation": "at least"},
+    "keywords:forbidden_words": {"forbidden_words": ["bar", "valid"]},
+    "language:response_language": {"language": "sw"},
+    "detectable_format:number_bullet_lists": {"num_bullets": 2},
+    "detectable_format:number_highlighted_sections": {"num_highlights": 2},
+    "detectable_format:multiple_sections": {"section_spliter": "SECTION", "num_sections": 2},
+    "combination:repeat_prompt": {"prompt_to_repeat": "What is 2, plus 3?"},
+    "startend:quotation": {},
+    "change_case:capital_word_frequency": {"capital_frequency": 3, "capital_relation": "less than"},
+    "change_case:english_lowercase": {},
+}
 REASONIF = {
     "language:reasoning_language": {"language": "fr"},
     "length_constraint_checkers:number_words": {"num_words": 50},
@@ -40,6 +54,7 @@ REASONIF = {
     "detectable_format:json_format": {},
     "punctuation:no_comma": {},
 }
+ALL = {**REASONIF, **MATHIF}
 
 
 def read(path: Path) -> list[dict]:
@@ -66,6 +81,21 @@ def test_reasonif_rules_reach_every_published_verdict():
 
 def test_robust_rules_reach_every_sensible_verdict_of_reasonif():
     assert list(conformance.disagreements(check, "reasonif", "robust")) == []
+
+
+def test_mathif_rules_reach_every_published_verdict_that_is_not_random():
+    assert list(conformance.disagreements(check, "mathif", "official")) == []
+
+
+def test_robust_rules_reach_every_sensible_verdict_of_mathif():
+    assert list(conformance.disagreements(check, "mathif", "robust")) == []
+
+
+def test_mathif_cut():
+    for case in read(HERE / "golden" / "mathif_cuts.jsonl"):
+        assert judged_text("mathif", case["raw"], "response") == case["official"], case["case"]
+    with pytest.raises(ConstraintError, match="reasoning"):
+        judged_text("mathif", "text", "reasoning")
 
 
 @pytest.mark.parametrize("target", ["reasoning", "response"])
@@ -125,6 +155,34 @@ def test_how_much_is_enough_depends_on_the_target(target, text, wanted):
             {"id": "length_constraint_checkers:number_words", "args": {"num_words": 5, "relation": "around"}},
             "'relation'",
         ),
+        ({"id": "keywords:existence", "args": {"keywords": "find"}}, "'keywords'"),
+        ({"id": "keywords:existence", "args": {"keywords": []}}, "'keywords'"),
+        ({"id": "keywords:existence", "args": {"keywords": ["find", " "]}}, "'keywords'"),
+        ({"id": "keywords:forbidden_words", "args": {"forbidden_words": [3]}}, "'forbidden_words'"),
+        (
+            {"id": "keywords:frequency", "args": {"keyword": "a", "frequency": 0, "relation": "at least"}},
+            "'frequency'",
+        ),
+        ({"id": "keywords:frequency", "args": {"keyword": "a", "frequency": 1}}, "'relation' is missing"),
+        (
+            {"id": "keywords:frequency", "args": {"keyword": "a", "frequency": 1, "relation": "at most"}},
+            "'relation'",
+        ),
+        ({"id": "language:response_language", "args": {"language": "zh"}}, "'language'"),
+        ({"id": "detectable_format:number_bullet_lists", "args": {"num_bullets": "2"}}, "'num_bullets'"),
+        ({"id": "detectable_format:number_highlighted_sections", "args": {"num_highlights": 0}}, "'num_high"),
+        (
+            {"id": "detectable_format:multiple_sections", "args": {"section_spliter": "", "num_sections": 1}},
+            "'section_spliter'",
+        ),
+        ({"id": "combination:repeat_prompt", "args": {"prompt_to_repeat": "\n"}}, "'prompt_to_repeat'"),
+        (
+            {
+                "id": "change_case:capital_word_frequency",
+                "args": {"capital_frequency": 2.5, "capital_relation": "at least"},
+            },
+            "'capital_frequency'",
+        ),
         ({"args": {}}, '"id"'),
         ("punctuation:no_comma", '"id"'),
     ],
@@ -144,6 +202,9 @@ def test_unknown_rules_and_missing_rules_are_refused():
     more = {"id": "length_constraint_checkers:number_words", "args": {"num_words": 5, "relation": "at least"}}
     with pytest.raises(ConstraintError, match="at least"):
         check(more, "text", "reasonif")
+    few = {"id": "length_constraint_checkers:number_words", "args": {"num_words": 5}}
+    with pytest.raises(ConstraintError, match="'relation' is missing"):
+        check(few, "text", "mathif")
 
 
 @pytest.mark.parametrize("value", [50, 50.0, "50", "50.0"])
@@ -159,10 +220,10 @@ def test_nulls_of_arrow_are_absent_arguments():
     assert parse_constraint({"id": "language:reasoning_language", "args": args}).args == {"language": "fr"}
 
 
-@pytest.mark.parametrize("id", list(REASONIF))
+@pytest.mark.parametrize("id", list(ALL))
 @pytest.mark.parametrize("target", ["reasoning", "response"])
 def test_constraints_survive_a_round_trip(id, target):
-    parsed = parse_constraint({"id": id, "args": REASONIF[id], "target": target})
+    parsed = parse_constraint({"id": id, "args": ALL[id], "target": target})
     assert parse_constraint(json.loads(json.dumps(parsed.to_dict()))) == parsed
     assert parse_constraint(parsed) is parsed
     assert hash(parsed) == hash(parse_constraint(parsed.to_dict()))
@@ -172,16 +233,24 @@ def test_constraints_survive_a_round_trip(id, target):
 
 
 @pytest.mark.parametrize("target", ["reasoning", "response"])
-@pytest.mark.parametrize("id", list(REASONIF))
+@pytest.mark.parametrize("id", list(ALL))
 def test_every_constraint_has_four_paraphrases_for_each_target(id, target):
-    parsed = parse_constraint({"id": id, "args": REASONIF[id], "target": target})
+    parsed = parse_constraint({"id": id, "args": ALL[id], "target": target})
     sentences = parsed.instructions()
     assert len(set(sentences)) == len(sentences) >= 5
     assert sentences[0] == parsed.instruction() == parsed.instruction(target)
-    assert sentences[0].startswith({"reasoning": "When reasoning,", "response": "When answering,"}[target])
     for sentence in sentences:
-        assert all(str(value) in sentence or id.startswith("language") for value in REASONIF[id].values())
         assert not re.search(r"[{}]", sentence)
+        for name, value in ALL[id].items():
+            if name not in ("language", "prompt_to_repeat"):
+                assert str(value) in sentence
+
+
+@pytest.mark.parametrize("id", list(REASONIF))
+def test_sentences_about_the_answer_are_those_about_the_trace_reworded(id):
+    parsed = parse_constraint({"id": id, "args": REASONIF[id]})
+    assert parsed.instruction("reasoning").startswith("When reasoning,")
+    assert parsed.instruction("response").startswith("When answering,")
 
 
 def test_sentences_of_the_published_file():
@@ -193,6 +262,23 @@ def test_sentences_of_the_published_file():
     for row in rows:
         spec = {"id": row["constraint_name"][0], "args": row["constraint_args"][0], "target": "reasoning"}
         assert f"**{parse_constraint(spec).instruction()}**" in row["prompt"]
+
+
+def test_sentences_of_mathif_are_its_file_s():
+    path = HERE.parent.parent / "shared" / "data" / "mathif.jsonl"
+    if not path.exists():
+        pytest.skip("the published MathIF file is not here")
+    count = 0
+    for row in read(path):
+        for id, args, sentence in zip(
+            row["constraint_name"], row["constraint_args"], row["constraint_desc"], strict=True
+        ):
+            parsed = parse_constraint({"id": id, "args": args})
+            assert description(parsed) == sentence
+            if id in MATHIF:
+                assert parsed.instruction("response") == sentence
+            count += 1
+    assert count == 840
 
 
 # ---------------------------------------------------------------------------------------- the verdicts
@@ -271,6 +357,15 @@ def test_a_verdict_is_true_when_followed():
             FRENCH + " `print(x)` https://example.org/some/page",
         ),
         ("length_constraint_checkers:number_words", {"num_words": 21}, ENGLISH + " don't"),
+        ("keywords:existence", {"keywords": ["苹果", "C++"]}, ENGLISH + " 有苹果的 (c++)"),
+        ("keywords:forbidden_words", {"forbidden_words": ["frac", "now"]}, ENGLISH + r" known $\frac12$"),
+        ("startend:quotation", {}, f'"{ENGLISH} He said "yes" and "no"."'),
+        ("startend:quotation", {}, f" “{ENGLISH} He said “yes”” "),
+        (
+            "detectable_format:multiple_sections",
+            MATHIF["detectable_format:multiple_sections"],
+            f"## SECTION 1: a\n{ENGLISH}\n**SECTION 2**\nsee SECTION 1",
+        ),
     ],
 )
 def test_robust_rules_forgive_what_the_sentence_does_not_forbid(id, args, text):
@@ -301,6 +396,13 @@ def test_robust_rules_forgive_what_the_sentence_does_not_forbid(id, args, text):
         ("language:reasoning_language", {"language": "fr"}, f"$${FRENCH}$$"),
         ("language:reasoning_language", {"language": "fr"}, f"{FRENCH} $\\text{{{ENGLISH}}}$"),
         ("language:reasoning_language", {"language": "en"}, "x x x y y y z z z a a a b b b c c c"),
+        ("keywords:frequency", MATHIF["keywords:frequency"], ENGLISH + " totally subtotal"),
+        ("startend:quotation", {}, f'"{ENGLISH}" she said "{ENGLISH}"'),
+        ("startend:quotation", {}, f'"{ENGLISH}”'),
+        ("combination:repeat_prompt", {"prompt_to_repeat": ENGLISH}, ENGLISH),
+        ("combination:repeat_prompt", {"prompt_to_repeat": ENGLISH}, ENGLISH.lower() + " It is 5"),
+        ("detectable_format:number_bullet_lists", {"num_bullets": 2}, ENGLISH + "\n* a\n---\n-5\n**b**"),
+        ("language:response_language", {"language": "de"}, ENGLISH),
     ],
 )
 def test_robust_rules_are_hard_to_game(id, args, text):

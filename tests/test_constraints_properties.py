@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riftk.constraints import check, check_all, list_constraints, parse_constraint
+from riftk.constraints import check, check_all, list_constraints
 from riftk.constraints.published import RULEBOOKS
 from riftk.constraints.text import (
     blank,
@@ -27,18 +27,28 @@ from riftk.constraints.text import (
 
 ARGUMENTS = {
     "language:reasoning_language": {"language": "fr"},
-    "length_constraint_checkers:number_words": {"num_words": 5},
+    "length_constraint_checkers:number_words": {"num_words": 5, "relation": "less than"},
     "startend:end_checker": {"end_phrase": "THE END"},
+    "keywords:existence": {"keywords": ["word", "苹果"]},
+    "keywords:frequency": {"keyword": "word", "frequency": 2, "relation": "less than"},
+    "keywords:forbidden_words": {"forbidden_words": ["five", "$5"]},
+    "language:response_language": {"language": "ru"},
+    "detectable_format:number_bullet_lists": {"num_bullets": 2},
+    "detectable_format:number_highlighted_sections": {"num_highlights": 1},
+    "detectable_format:multiple_sections": {"section_spliter": "Section", "num_sections": 1},
+    "combination:repeat_prompt": {"prompt_to_repeat": "word we are five"},
+    "change_case:capital_word_frequency": {"capital_frequency": 2, "capital_relation": "less than"},
 }
 SPECS = [{"id": id, "args": ARGUMENTS.get(id, {})} for id in list_constraints()]
 RULES = ["robust", *RULEBOOKS]
 # Texts made of what checkers stumble over, and any text at all (surrogates included).
 PIECES = [
-    "\n", " ", "*", "**", "-", "`", "```", "```json\n", "$", "$$", "\\(", "\\)", "\\[", "\\]", "\\,", ",", "，",
-    "\\frac{1}{2}", "\\text{so }", "\\begin{align}", "\\end{align}", "<think>", "</think>", "<a b>", "{", "}",
-    "[", "]", '"', '\\"', '{"a": 1}', "NaN", "1,000", "3.14", "THE END", "the end.", "Bonjour à tous. ", "WORD ",
-    "word ", "we are five ", "苹果", "ですか", "한국", "नमस्ते ", "π", "ß", "ª", "ⅱ", "ŉ", "İ", "\u200b", "\ufeff",
-    "\ud800", "\x00", "\x85", "\u2028", "http://x.org", "don't", "_x_", "🙂", "ก",
+    "\n", " ", "*", "**", "-", "`", "```", "```json\n", "$", "$$", "\\(", "\\)", "\\[", "\\]", "\\,", ",",
+    "\\frac{1}{2}", "\\text{so }", "\\begin{align}", "\\end{align}", "<think>", "</think>", "<a b>", "{",
+    "}", "[", "]", '"', '\\"', '{"a": 1}', "NaN", "1,000", "3.14", "THE END", "the end.", "WORD ", "word ",
+    "Bonjour à tous. ", "we are five ", "苹果", "，", "ですか", "한국", "नमस्ते ", "π", "ß", "ª", "ⅱ", "ŉ", "İ",
+    "\u200b", "\ufeff", "\ud800", "\x00", "\x85", "\u2028", "http://x.org", "a@b.org", "don't", "_x_", "🙂",
+    "ก", "“", "”", "Section 1", "\n* ", "CANNOT", "IT'S",
 ]  # fmt: skip
 TEXTS = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=30).map("".join),
@@ -71,7 +81,7 @@ def test_verdicts_on_any_text(rules, target, text):
 
 
 @given(text=TEXTS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_blank_text_follows_nothing_and_blanks_around_a_text_change_nothing_robust(text):
     for spec in SPECS:
         assert not check(spec, " \n\t").followed
@@ -79,7 +89,7 @@ def test_a_blank_text_follows_nothing_and_blanks_around_a_text_change_nothing_ro
 
 
 @given(text=TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_analyses_keep_offsets(text):
     for analyse in (prose, visible, without_tags):
         result = analyse(text)
@@ -134,26 +144,23 @@ def test_sentences_and_numbers():
 
 
 HEAVY = [
-    "\n", "*", "{", "[", '{"a":', '"', '\\"', "a", "我", "word ", "$", "$a ", "`", "``` ", "\\(", "\\begin{x}", "<a ",
-    "\\,", ",", ". ", "1.", "http://a ", "A", "\ud800", "* a\n", "-\n", "Section 1 ", "_a ", "*a ",
+    "\n", "*", "{", "[", '{"a":', '"', '\\"', "a", "我", "word ", "$", "$a ", "`", "``` ", "\\(",
+    "\\begin{x}", "<a ", "\\,", ",", ". ", "1.", "http://a ", "A", "\ud800", "* a\n", "-\n", "Section 1 ",
+    "_a ", "*a ", "--",
 ]  # fmt: skip
 
 
-def seconds(spec: dict, text: str, rules: str) -> float:
+def seconds(text: str, rules: str) -> float:
     start = time.process_time()
-    check(spec, text, rules)
+    judged(text, rules)
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("piece", HEAVY)
-def test_no_text_is_slow(piece):
-    """200 kB and 400 kB of one piece: no check takes more than in proportion (a square: four times)."""
-    small, large = (piece * (size // len(piece)) for size in (200_000, 400_000))
-    for rules in RULES:
-        for spec in SPECS:
-            if rules != "robust" and spec["id"] not in RULEBOOKS[rules]:
-                continue
-            parse_constraint(spec)
-            first, second = seconds(spec, small, rules), seconds(spec, large, rules)
-            assert second < 1.5, (spec, rules)
-            assert second < 3.5 * first + 0.1, (spec, rules, first, second)
+@pytest.mark.parametrize("rules", RULES)
+def test_no_text_is_slow(rules):
+    """60 and 120 kB of one piece: all checks together take in proportion (a square: four times as long)."""
+    judged("load the models first", rules)
+    for piece in HEAVY:
+        small, large = (piece * (size // len(piece)) for size in (60_000, 120_000))
+        first, second = seconds(small, rules), seconds(large, rules)
+        assert second < 3.2 * first + 0.15, (piece, first, second)

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 # Importing a module of constraints registers them.
-from . import case, ending, form, language, length, punctuation  # noqa: F401
+from . import case, ending, form, keywords, language, length, markdown, punctuation, wrapping  # noqa: F401
 from .base import (
     Constraint,
     ConstraintError,

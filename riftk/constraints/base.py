@@ -76,7 +76,7 @@ class Constraint:
         id: the published identifier, set by `@constraint`.
         wording: templates of the sentences that ask for it, the published one first. `{acting}` stands for
             "reasoning" or "answering", `{text}` for "reasoning" or "answer"; arguments by their names.
-        published: template by target, where the published sentence is not `wording[0]`.
+        published_response: template of the published sentence about the response, if not `wording[0]`.
 
     Args:
         target: which part of a completion is meant. Benchmarks set it; it decides how much text is enough
@@ -85,7 +85,7 @@ class Constraint:
 
     id: ClassVar[str] = ""
     wording: ClassVar[tuple[str, ...]] = ()
-    published: ClassVar[Mapping[str, str]] = {}
+    published_response: ClassVar[str] = ""
 
     target: str = "response"
 
@@ -146,8 +146,8 @@ class Constraint:
         else:
             values.update(acting="answering", text="answer")
         templates = self.wording
-        if target in self.published:
-            templates = (self.published[target], *templates)
+        if target == "response" and self.published_response:
+            templates = (self.published_response, *templates)
         return tuple(template.format(**values) for template in templates)
 
     def instruction(self, target: str | None = None) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import string
+from collections.abc import Callable
+from itertools import islice
 
 from .base import Constraint, Verdict, broken, constraint, followed
 from .language import judge_language, vacuous
-from .text import Span, Text, letter_runs, without_commands, word_count
+from .length import RELATIONS, judge_count, whole_number
+from .text import Span, Text, letter_runs, prose, without_commands, word_tokens
 
 MANY_WORDS = 6  # of two letters or more: enough for identifying the language
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -29,11 +33,17 @@ def upper_case_spans(text: str) -> tuple[int, list[Span]]:
     return _case_spans(_cased(text), str.isupper, str.lower)
 
 
-def _case_spans(text: str, wrong, change) -> tuple[int, list[Span]]:
+def _case_spans(
+    text: str, wrong: Callable[[str], bool], change: Callable[[str], str]
+) -> tuple[int, list[Span]]:
     count, spans = 0, []
     for run in letter_runs(text):
         word = run.group()
         if change(word) == word:
+            continue
+        if wrong(word) and word.isascii():  # the whole word
+            count += len(word)
+            spans.append(run.span())
             continue
         start = None
         for offset, letter in enumerate(word):
@@ -49,18 +59,25 @@ def _case_spans(text: str, wrong, change) -> tuple[int, list[Span]]:
     return count, spans
 
 
+_ASCII_LETTERS = string.ascii_letters.encode()
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
 def cased_letters(text: str) -> int:
     """Number of letters that have two forms, LaTeX control words left out."""
     plain = _cased(text)
-    return sum(1 for letter in plain if letter.isalpha() and letter.lower() != letter.upper())
+    data = plain.encode("ascii", "ignore")
+    count = len(data) - len(data.translate(None, _ASCII_LETTERS))
+    others = () if plain.isascii() else _NOT_ASCII.findall(plain)
+    return count + sum(1 for letter in others if letter.isalpha() and letter.lower() != letter.upper())
 
 
 def judge_english(text: Text, target: str) -> Verdict:
     """Whether a text is English. A short answer is, when its words are ASCII: "THE ANSWER IS 42"."""
     visible = text.once(without_commands)
-    words = _WORD.findall(visible)
+    words = [match.group() for match in islice(_WORD.finditer(visible), MANY_WORDS)]
     if target == "response" and len(words) < MANY_WORDS:
-        if not words or word_count(visible) < 2:
+        if not words or len(list(islice(word_tokens(visible), 2))) < 2:
             return broken(0.0, "too few words to be an English text")
         if not all(map(str.isascii, words)):
             return broken(0.5, "not English")
@@ -104,3 +121,73 @@ class EnglishCapital(Constraint):
     def robust(self, text: Text) -> Verdict:
         wrong, spans = text.once(lower_case_spans)
         return _judge(text, self.target, wrong, spans, "capitals")
+
+
+@constraint("change_case:english_lowercase")
+class EnglishLowercase(Constraint):
+    """English in small letters. LaTeX control words and Greek letters are exempt."""
+
+    published_response = (
+        "Your entire response should be in English, and in all lowercase letters. "
+        "No capital letters are allowed."
+    )
+    wording = (
+        "When {acting}, write in English and in all lowercase letters; no capital letters are allowed.",
+        "Write your entire {text} in English, using lowercase letters only.",
+        "Your {text} has to be in English and must not contain a single capital letter.",
+        "Use no uppercase letters at all in your {text}, and write it in English.",
+        "Every letter of your {text} must be lowercase, and its language English.",
+    )
+
+    def robust(self, text: Text) -> Verdict:
+        wrong, spans = text.once(upper_case_spans)
+        return _judge(text, self.target, wrong, spans, "small letters")
+
+
+_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+def capital_word_spans(text: str) -> list[Span]:
+    """Words of two letters or more in capitals, outside code and formulas; IT'S and WELL-KNOWN are one."""
+    found = []
+    for match in _WORDS.finditer(prose(text)):
+        word = match.group()
+        if word.isupper() and sum(map(str.isalpha, word)) >= 2:
+            found.append(match.span())
+    return found
+
+
+@constraint("change_case:capital_word_frequency")
+class CapitalWordFrequency(Constraint):
+    """Less than, or at least, a number of words in capitals."""
+
+    published_response = (
+        "In your response, words with all capital letters should appear "
+        "{capital_relation} {capital_frequency} times."
+    )
+    wording = (
+        "When {acting}, use {capital_relation} {capital_frequency} words in all capital letters.",
+        "Your {text} must contain {capital_relation} {capital_frequency} words written in ALL CAPS.",
+        "Words in capitals have to appear {capital_relation} {capital_frequency} times in your {text}.",
+        "Write {capital_relation} {capital_frequency} fully capitalized words in your {text}.",
+        "In your {text}, the number of words in capitals should be {capital_relation} {capital_frequency}.",
+    )
+
+    capital_frequency: int
+    capital_relation: str
+
+    def validate(self) -> None:
+        valid = whole_number(self.capital_frequency, least=1)
+        self.require(valid, "capital_frequency", "a whole number of at least 1")
+        self.require(
+            self.capital_relation in RELATIONS, "capital_relation", " or ".join(map(repr, RELATIONS))
+        )
+
+    def wording_values(self) -> dict[str, object]:
+        return {"capital_frequency": int(self.capital_frequency), "capital_relation": self.capital_relation}
+
+    def robust(self, text: Text) -> Verdict:
+        if (empty := vacuous(text, self.target)) is not None:
+            return empty
+        spans = text.once(capital_word_spans)
+        return judge_count(spans, self.capital_relation, int(self.capital_frequency), "words in capitals")

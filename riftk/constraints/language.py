@@ -18,8 +18,7 @@ def vacuous(text: Text, target: str) -> Verdict | None:
     """
     if not text.raw.strip():
         return broken(0.0, f"the {target} is empty")
-    letters = text.once(prose_letters)
-    if target == "reasoning" and letters < MIN_LETTERS:
+    if target == "reasoning" and (letters := text.once(prose_letters)) < MIN_LETTERS:
         return broken(0.0, f"{letters} letters of prose are no reasoning; at least {MIN_LETTERS} are needed")
     return None
 
@@ -91,6 +90,38 @@ class ReasoningLanguage(Constraint):
     def name(self) -> str:
         """English name of the language."""
         return languages.REASONIF_LANGUAGES[self.language]
+
+    def wording_values(self) -> dict[str, str]:
+        return {"name": self.name}
+
+    def robust(self, text: Text) -> Verdict:
+        return judge_language(text, self.language, self.name, self.target)
+
+
+@constraint("language:response_language")
+class ResponseLanguage(Constraint):
+    """The whole text is in one of the thirty languages of MathIF and IFEval."""
+
+    # MathIF's sentence ends with a blank, in its data too.
+    published_response = "Your answer should be in {name} language, no other language is allowed. "
+    wording = (
+        "When {acting}, use only the {name} language, no other language is allowed.",
+        "Write your {text} entirely in {name}.",
+        "Your whole {text} has to be in {name}, without a word of any other language.",
+        "Only {name} is allowed in your {text}.",
+        "Please give your complete {text} in the {name} language.",
+    )
+
+    language: str
+
+    def validate(self) -> None:
+        known = languages.MATHIF_LANGUAGES
+        self.require(self.language in known, "language", f"one of {', '.join(known)}")
+
+    @property
+    def name(self) -> str:
+        """English name of the language."""
+        return languages.MATHIF_LANGUAGES[self.language]
 
     def wording_values(self) -> dict[str, str]:
         return {"name": self.name}

@@ -21,6 +21,21 @@ def relation_score(count: int, relation: str, limit: float) -> float:
     return max(limit - 1, 0) / count if relation == "less than" else count / limit
 
 
+def whole_number(value: object, least: int) -> bool:
+    """Whether a value is a whole number of at least `least`; 3.0 is one, True is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1 >= least
+
+
+def judge_count(spans: list[Span], relation: str, limit: int, thing: str) -> Verdict:
+    """Verdict on a number of things; spans mark those that are too many."""
+    count = len(spans)
+    reason = f"{thing}: {count}, and it takes {relation} {limit}"
+    if relation_holds(count, relation, limit):
+        return followed(reason)
+    extra = spans[max(limit - 1, 0) :] if relation == "less than" else []
+    return broken(relation_score(count, relation, limit), reason, extra)
+
+
 @constraint("length_constraint_checkers:number_words")
 class NumberWords(Constraint):
     """Fewer than a number of words ("less than" is strict), or at least that many.

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 Span = tuple[int, int]
@@ -136,8 +135,7 @@ _OPENER = re.compile(r"\\begin ?\{([A-Za-z]{1,20})(\*?)\}|\\.|`+|\$\$?", re.DOTA
 _CLOSERS = {"\\(": "\\)", "\\[": "\\]", "$$": "$$", "```": "```"}
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """A stretch of a text that is no prose: `kind` is "code" or "formula", delimiters included."""
 
     kind: str

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..base import ConstraintError
-from . import reasonif
-from .reasonif import Rule
+from . import mathif, reasonif
+from .shared import Rule
 
 RULEBOOKS: dict[str, Mapping[str, Rule]] = {
     "reasonif": reasonif.RULES,
     "reasonif-80": reasonif.RULES_80,
+    "mathif": mathif.RULES,
 }
 _CUTS: dict[str, Callable[[str, str], str]] = {
     "reasonif": reasonif.judged_text,
     "reasonif-80": reasonif.judged_text,
+    "mathif": mathif.judged_text,
 }
 
 

@@ -18,17 +18,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from ..base import Constraint, ConstraintError, Span, Verdict, broken, followed
+from ..base import ConstraintError, Verdict, broken, followed
 from ..case import EnglishCapital
-from ..ending import EndChecker, ending_score, last_words
+from ..ending import EndChecker
 from ..form import JsonFormat, parse_json
 from ..language import ReasoningLanguage
 from ..languages import identify
-from ..length import NumberWords, relation_score
+from ..length import NumberWords
 from ..punctuation import NoComma
 from ..text import Text
+from . import shared
 
-Rule = Callable[[Constraint, Text], Verdict]
 _PYTHON_DEPTH = 900  # beyond, Python 3.11's parser gives up with a RecursionError: not followed
 _UPPER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER = _UPPER.lower()
@@ -77,18 +77,13 @@ def _first_80(text: str) -> list[tuple[str, float]]:
     return _languages(text, 80)
 
 
-def _stripped_span(raw: str) -> Span:
-    start = len(raw) - len(raw.lstrip())
-    return start, len(raw.rstrip())
-
-
 def _language(code: str, text: Text, detect: Callable[[str], list[tuple[str, float]]]) -> Verdict:
     ranking = text.once(detect)
     found, probability = ranking[0]
     if found == code:
         return followed(f"identified as {code}")
     reason = f"identified as {found or 'nothing'} (p {probability:.2f}), not {code}"
-    return broken(dict(ranking).get(code, 0.0), reason, [_stripped_span(text.raw)])
+    return broken(dict(ranking).get(code, 0.0), reason, [shared.stripped_span(text.raw)])
 
 
 def _english_capital(text: Text, detect: Callable[[str], list[tuple[str, float]]]) -> Verdict:
@@ -105,7 +100,7 @@ def _english_capital(text: Text, detect: Callable[[str], list[tuple[str, float]]
             lower += small
             spans.append(match.span())
     if not lower:
-        return broken(0.0, "there is no capital letter in it", [_stripped_span(raw)])
+        return broken(0.0, "there is no capital letter in it", [shared.stripped_span(raw)])
     first = raw[slice(*spans[0])][:40]
     return broken(1 - lower / cased, f"{lower} of {cased} letters are small, first in {first!r}", spans)
 
@@ -119,34 +114,7 @@ def _number_words(constraint: NumberWords, text: Text) -> Verdict:
         return broken(
             0.0, "the limit is a string, which the published evaluator cannot compare with a number"
         )
-    count = len(text.once(_word_matches))
-    if count < constraint.num_words:
-        return followed(f"{count} words; the limit is {constraint.limit}")
-    reason = f"{count} words; the limit is {constraint.limit}, and it takes fewer than that"
-    beyond = next(
-        (
-            m.start()
-            for number, m in enumerate(re.finditer(r"\w+", text.raw), 1)
-            if number >= constraint.limit
-        ),
-        0,
-    )
-    span = (beyond, len(text.raw.rstrip()))
-    return broken(relation_score(count, "less than", constraint.limit), reason, [span])
-
-
-def _word_matches(text: str) -> list[str]:
-    return re.findall(r"\w+", text)
-
-
-def _end_checker(constraint: EndChecker, text: Text) -> Verdict:
-    phrase = constraint.end_phrase.strip().lower()
-    said = text.raw.strip().strip('"').lower()
-    if said.endswith(phrase):
-        return followed(f"ends with {constraint.end_phrase!r}")
-    last = last_words(text.raw, len(phrase))
-    reason = f"ends with {text.raw[slice(*last)][-60:]!r} instead of {constraint.end_phrase!r}"
-    return broken(ending_score(said, phrase), reason, [last])
+    return shared.judge_word_matches(text, "less than", constraint.limit)
 
 
 def _json_format(text: Text) -> Verdict:
@@ -162,33 +130,17 @@ def _json_format(text: Text) -> Verdict:
     return broken(score, f"not JSON: {parsed.error}", [(start, max(start, len(text.raw.rstrip())))])
 
 
-def _no_comma(text: Text) -> Verdict:
-    count = text.raw.count(",")
-    if not count:
-        return followed("no comma")
-    spans = (match.span() for match in re.finditer(",", text.raw))
-    return broken(1 / (1 + count), f"{count} comma{'s' * (count > 1)}", spans)
-
-
-def _rulebook(detect: Callable[[str], list[tuple[str, float]]]) -> Mapping[str, Rule]:
-    rules: dict[str, Rule] = {
-        ReasoningLanguage.id: lambda c, text: _language(c.language, text, detect),
-        EnglishCapital.id: lambda c, text: _english_capital(text, detect),
-        NumberWords.id: _number_words,
-        EndChecker.id: _end_checker,
-        JsonFormat.id: lambda c, text: _json_format(text),
-        NoComma.id: lambda c, text: _no_comma(text),
-    }
-    return {id: _not_blank(rule) for id, rule in rules.items()}
-
-
-def _not_blank(rule: Rule) -> Rule:
-    def judge(constraint: Constraint, text: Text) -> Verdict:
-        if not text.raw.strip():
-            return broken(0.0, "the text is empty")
-        return rule(constraint, text)
-
-    return judge
+def _rulebook(detect: Callable[[str], list[tuple[str, float]]]) -> Mapping[str, shared.Rule]:
+    return shared.not_blank(
+        {
+            ReasoningLanguage.id: lambda c, text: _language(c.language, text, detect),
+            EnglishCapital.id: lambda c, text: _english_capital(text, detect),
+            NumberWords.id: _number_words,
+            EndChecker.id: shared.judge_end_phrase,
+            JsonFormat.id: lambda c, text: _json_format(text),
+            NoComma.id: lambda c, text: shared.judge_commas(text),
+        }
+    )
 
 
 RULES = _rulebook(_whole)
