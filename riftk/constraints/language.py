@@ -48,7 +48,7 @@ def judge_language(text: Text, code: str, name: str, target: str) -> Verdict:
     foreign_share = sum(p.letters for p in foreign) / letters
     spans = [(p.start, p.end) for p in foreign]
     score = min(share, 1 - foreign_share)
-    if other > languages.MAX_FOREIGN_SCRIPT * (own + other):
+    if other > languages.MAX_FOREIGN_SCRIPT[target] * (own + other):
         return broken(score, f"{other} of {own + other} letters are not of the script of {name}", spans)
     if foreign_share > languages.MAX_FOREIGN_SHARE:
         first = plain[spans[0][0] : spans[0][1]].split()

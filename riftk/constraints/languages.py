@@ -84,9 +84,10 @@ _SAME = {"wuu": "zh", "yue": "zh", "arz": "ar"}  # varieties that the sentence "
 _GREEK = "\u0370-\u03ff\u1f00-\u1fff"  # in other languages' prose: symbols
 
 MAX_FOREIGN_SHARE = 0.10  # of the letters, in passages of another language
-MAX_FOREIGN_SCRIPT = 0.50  # of the letters, in another script
+# Of the letters, in another script: a trace may name things in Latin letters, an answer hardly.
+MAX_FOREIGN_SCRIPT = {"reasoning": 0.50, "response": 0.10}
 CHUNK = (80, 400)  # characters of a passage whose language is identified
-MIN_TAIL_LETTERS = 20  # a last passage with fewer letters is joined to the one before
+MIN_TAIL_LETTERS = 15  # a last passage with fewer letters is joined to the one before
 
 _loading = threading.Lock()
 
@@ -190,6 +191,6 @@ def own_letters(prose: str, code: str) -> tuple[int, int]:
 def is_foreign(passage: Passage, prose: str, code: str) -> bool:
     """Whether a passage is not in the language `code`: by its script, or with a probability >= 0.5."""
     own, other = own_letters(prose[passage.start : passage.end], code)
-    if other > MAX_FOREIGN_SCRIPT * (own + other):
+    if other > own:
         return True
     return passage.language != code and passage.probability >= 0.5
