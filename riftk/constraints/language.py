@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
+
 from . import languages
 from .base import Constraint, Verdict, broken, constraint, followed
-from .text import Text, letter_count, prose, prose_letters, words
+from .text import Text, prose, prose_letters
 
 MIN_LETTERS = 16  # prose letters without which a trace is no trace; see `vacuous`
 MIN_RESPONSE_LETTERS = 6
 MIN_RESPONSE_WORDS = 3
+_WORD = re.compile(r"[^\W\d_]\w*[^\W\d_]")
 
 
 def vacuous(text: Text, target: str) -> Verdict | None:
@@ -34,7 +38,7 @@ def judge_language(text: Text, code: str, name: str, target: str) -> Verdict:
     plain = text.once(prose)
     own, other = languages.own_letters(plain, code)
     spaced = code not in ("zh", "ja", "th")
-    if own < MIN_RESPONSE_LETTERS or (spaced and len(text.once(_prose_words)) < MIN_RESPONSE_WORDS):
+    if own < MIN_RESPONSE_LETTERS or (spaced and _few_words(plain)):
         return broken(0.0, f"too little {name} prose to tell the language: {own} letters")
     hidden = sum(map(str.isalpha, text.raw)) - sum(map(str.isalpha, plain))
     if hidden > 4 * (own + other):
@@ -62,8 +66,9 @@ def judge_language(text: Text, code: str, name: str, target: str) -> Verdict:
     return followed(f"{1 - foreign_share:.0%} of the prose is {name}")
 
 
-def _prose_words(text: str) -> list[str]:
-    return [word for word in words(prose(text)) if letter_count(word) >= 2]
+def _few_words(prose: str) -> bool:
+    """Whether there are fewer words of two letters than tell a language."""
+    return len(list(islice(_WORD.finditer(prose), MIN_RESPONSE_WORDS))) < MIN_RESPONSE_WORDS
 
 
 @constraint("language:reasoning_language")

@@ -179,10 +179,9 @@ def own_letters(prose: str, code: str) -> tuple[int, int]:
     Greek letters and, where the script is not Latin, runs of one or two Latin letters are names of variables
     and count as neither.
     """
-    own_runs = _own_letters(code).findall(prose)
-    own = sum(sum(map(str.isalpha, run)) for run in own_runs)
+    own = sum(map(str.isalpha, "".join(_own_letters(code).findall(prose))))
     other = sum(map(str.isalpha, prose)) - own
-    other -= sum(sum(map(str.isalpha, run)) for run in _GREEK_LETTERS.findall(prose))
+    other -= sum(map(str.isalpha, "".join(_GREEK_LETTERS.findall(prose))))
     if code in _SCRIPTS:
         other -= sum(map(len, _SHORT_LATIN.findall(prose)))
     return own, max(other, 0)

@@ -56,6 +56,7 @@ def letter_count(text: str) -> int:
 
 # ------------------------------------------------------------------------------------------ words
 
+_ALNUM = re.compile(r"[^\W_]")
 _TOKEN = re.compile(r"\S+")
 _ONE_WORD_EACH = re.compile(f"[{HAN}{KANA}]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
@@ -69,7 +70,7 @@ def words_in_token(token: str) -> int:
     A token of more than 24 letters and digits counts once per 24: leaving out the blanks gains nothing.
     """
     if token.isascii() and len(token) <= _LONGEST_WORD:
-        return 1 if any(map(str.isalnum, token)) else 0
+        return 1 if token.isalnum() or _ALNUM.search(token) else 0
     characters = len(_ONE_WORD_EACH.findall(token))
     unspaced = len(list(filter(str.isalnum, _UNSPACED.findall(token))))
     rest = sum(map(str.isalnum, token)) - characters - unspaced
@@ -246,9 +247,6 @@ def formula_spans(text: str) -> list[Span]:
 def prose_letters(text: str) -> int:
     """Number of letters of the prose; see `letter_count`."""
     return letter_count(prose(text))
-
-
-_ALNUM = re.compile(r"[^\W_]")
 
 
 def says_something(text: str) -> bool:
