@@ -17,12 +17,14 @@ import torch
 from scripted import CAPITAL, COMMA, WORDS, ScriptedEngine, benchmark, row, says
 
 from riftk.benchmarks import Benchmark
+from riftk.constraints import parse_constraint
 from riftk.engines import Generation, Sampling, load_engine
 from riftk.evaluation import evaluate, observations, refresh, rescore, sample_files, score_sample, summarise
-from riftk.rows import read_jsonl, write_jsonl
+from riftk.rows import Row, read_jsonl, write_jsonl
 from riftk.statistics import proportion
 
 BOTH = ("reasonif", "robust")
+GOLDEN = Path(__file__).parent / "golden" / "reasonif_checks.jsonl"
 SAMPLING = Sampling(temperature=1.0, top_p=0.95, max_tokens=64, seed=3)
 
 
@@ -115,6 +117,20 @@ def test_the_published_cut_is_the_published_one():
     # Two blocks: the published evaluator judges the first of them, riftk all of the reasoning.
     text = "<think>four and five together make nine</think>, or <think>ten, rather</think>nine"
     assert verdicts(score(text, (COMMA, "reasoning"))) == {"reasonif": [True], "robust": [False]}
+
+
+def test_stored_outputs_are_scored_as_the_published_evaluator_scores_them():
+    checked = 0
+    for case in read_jsonl(GOLDEN):
+        if case["official"] not in (True, False):
+            continue  # a configuration error: no row can carry it
+        constraint = {"id": case["constraint"], "args": case["args"] or {}, "target": "reasoning"}
+        generation = Generation(f"<think>\n{case['text']}\n</think>\n\n1", "stop")
+        asked = Row("x", (), "1", "number", (parse_constraint(constraint),))
+        sample = score_sample(asked, generation, rulebooks=BOTH, think="tags")
+        assert sample["verdicts"]["reasonif"][0]["followed"] is case["official"], case["case"]
+        checked += 1
+    assert checked >= 99
 
 
 def test_an_item_follows_when_all_its_constraints_do():
