@@ -68,7 +68,7 @@ def tokenize_row(
     if not text.startswith(start):
         raise ValueError(
             "the chat template renders the prompt differently once an answer follows, so the model would be "
-            "trained on a context that it never sees; build the message with riftk.completions.render_reasoning"
+            "trained on a context that it never sees; build the message with render_reasoning"
         )
     turn = text[len(start) :]
     prompt_ids, ids, offsets = _tokens(tokenizer, start, turn)
@@ -138,19 +138,20 @@ def check_supervision(
         raise ValueError("there is no row to train on")
     if untrained > max_share * total:
         raise ValueError(
-            f"{untrained} of {total} rows have no trained token: their prompts alone fill max_length, or loss_on "
-            "asks for a part that they do not have; raise max_length or drop these rows"
+            f"{untrained} of {total} rows have no trained token: their prompts alone fill max_length, or "
+            "loss_on asks for a part that they do not have; raise max_length or drop these rows"
         )
     if truncated > max_share * total:
         raise ValueError(
-            f"{truncated} of {total} rows are cut off before the end of the turn, so the model would not learn "
-            "to stop; raise max_length or drop the longest rows"
+            f"{truncated} of {total} rows are cut off before the end of the turn, so the model would not "
+            "learn to stop; raise max_length or drop the longest rows"
         )
     return counts
 
 
 def is_trained(row: Mapping[str, Sequence[int]], ends: Container[int] = ()) -> bool:
-    """Whether a row carries loss on anything but its last token, where that is one of `ends` (`turn_end_ids`)."""
+    """Whether a row carries loss on anything but its last token, where that is one of `ends`
+    (`turn_end_ids`)."""
     labels = row["labels"]
     content = labels[:-1] if labels and labels[-1] in ends else labels
     return any(label != IGNORED for label in content)
@@ -205,8 +206,8 @@ def _turn_end(tokenizer: Any, ids: list[int], offsets: list[tuple[int, int]], an
             if ids[index] in ends:
                 return index
     raise ValueError(
-        "the chat template ends the assistant's turn without a special token, so the model would never learn to stop; "
-        "let the template end it with the EOS token"
+        "the chat template ends the assistant's turn without a special token, so the model would never learn "
+        "to stop; let the template end it with the EOS token"
     )
 
 
@@ -217,8 +218,8 @@ def _check_turn(message: Mapping[str, Any], turn: str, think: str | None) -> Non
     rendered = split_completion(turn, think=think)
     if (rendered.reasoning, rendered.response) != (wanted.reasoning, wanted.response):
         raise ValueError(
-            "the chat template does not keep this message's reasoning and answer as they are; build the message "
-            "with riftk.completions.render_reasoning, which finds the form that the template keeps"
+            "the chat template does not keep this message's reasoning and answer as they are; build the "
+            "message with riftk.completions.render_reasoning, which finds the form that the template keeps"
         )
     if rendered.blocks > max(1, wanted.blocks):
         raise ValueError(

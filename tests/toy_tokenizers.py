@@ -6,15 +6,42 @@ import functools
 from importlib.util import find_spec
 from pathlib import Path
 
-OWN = {path.stem: path.read_text(encoding="utf-8") for path in (Path(__file__).parent / "templates").glob("*.jinja")}
+OWN = {
+    path.stem: path.read_text(encoding="utf-8")
+    for path in (Path(__file__).parent / "templates").glob("*.jinja")
+}
 SPECIAL = (
-    *("<|im_start|>", "<|im_end|>", "<|endoftext|>", "</s>", "<eos>", "<|eot_id|>", "<end_of_turn>", "<turn|>"),
-    *("<｜begin▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>", "<|END_OF_TURN_TOKEN|>"),
-    *("<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|eom|>", "<|eot|>", "<end_of_utterance>"),
+    *(
+        "<|im_start|>",
+        "<|im_end|>",
+        "<|endoftext|>",
+        "</s>",
+        "<eos>",
+        "<|eot_id|>",
+        "<end_of_turn>",
+        "<turn|>",
+    ),
+    *(
+        "<｜begin▁of▁sentence｜>",
+        "<｜User｜>",
+        "<｜Assistant｜>",
+        "<｜end▁of▁sentence｜>",
+        "<|END_OF_TURN_TOKEN|>",
+    ),
+    *(
+        "<|start|>",
+        "<|channel|>",
+        "<|message|>",
+        "<|end|>",
+        "<|return|>",
+        "<|eom|>",
+        "<|eot|>",
+        "<end_of_utterance>",
+    ),
 )
 _TEXT = (
-    "Sentinel question of riftk. Sentinel trace of riftk. Sentinel answer of riftk. user assistant system final "
-    "analysis commentary We add the three apples to the four pears, so there are seven fruits in all. The answer is 7."
+    "Sentinel question of riftk. Sentinel trace of riftk. Sentinel answer of riftk. user assistant system "
+    "analysis commentary final. We add three apples to four pears, so there are seven. The answer is 7."
 )
 
 
@@ -42,5 +69,9 @@ def toy_tokenizer(template: str | None, eos: str = "<|im_end|>"):
     core.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL])
     core.add_tokens([AddedToken(token, normalized=False) for token in ("<think>", "</think>")])
     return PreTrainedTokenizerFast(
-        tokenizer_object=core, bos_token="<｜begin▁of▁sentence｜>", eos_token=eos, pad_token="<|endoftext|>", chat_template=template
+        tokenizer_object=core,
+        bos_token="<｜begin▁of▁sentence｜>",
+        eos_token=eos,
+        pad_token="<|endoftext|>",
+        chat_template=template,
     )

@@ -1,8 +1,8 @@
 """Completions: split what a model generated into reasoning and response, and put reasoning back for training.
 
 `split_completion` reads a completion in any of the shapes in which one can arrive. `think_mode` says what a
-tokenizer's chat template leads a model to write. `render_reasoning` finds, by trial with a sentinel, the message
-form in which a template keeps a trace and supervises it.
+tokenizer's chat template leads a model to write. `render_reasoning` finds, by trial with a sentinel, the
+message form in which a template keeps a trace and supervises it.
 """
 
 from __future__ import annotations

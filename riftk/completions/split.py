@@ -1,10 +1,11 @@
 """Split what a model generated into reasoning and response.
 
-A completion reaches riftk in many shapes: with `<think>` tags of many spellings, with the opening tag in the prompt
-instead of the text, with gpt-oss channels (special tokens kept, or stripped by the decoder), or already separated
-by an API. `split_completion` reads all of them from the text.
+A completion reaches riftk in many shapes: with `<think>` tags of many spellings, with the opening tag in
+the prompt instead of the text, with gpt-oss channels (special tokens kept, or stripped by the decoder), or
+already separated by an API. `split_completion` reads all of them from the text.
 
-Sources: ReasonIF (trace extraction), MathIF (text judged after the trace), huggingface/trl#6966 (prefilled tags).
+Sources: ReasonIF (trace extraction), MathIF (text judged after the trace), huggingface/trl#6966 (prefilled
+    tags).
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ def split_completion(
 
     Args:
         text: everything that was generated, without the prompt; None counts as "".
-        think: what `think_mode` says of the model; None decides from the text alone. "tags" and "none" read the
-            text in the same way: a model that wrote no tag did not think, and one that wrote tags did.
+        think: what `think_mode` says of the model; None decides from the text alone. "tags" and "none" read
+            the text in the same way: a model that wrote no tag did not think, and one that wrote tags did.
         reasoning_content: trace as separated by an API; None where there is no such field.
 
     Raises:

@@ -1,4 +1,5 @@
-"""Chat templates: how a template makes a model mark its reasoning, and in which form it keeps a given trace."""
+"""Chat templates: how a template makes a model mark its reasoning, and in which form it keeps a given
+trace."""
 
 from __future__ import annotations
 
@@ -27,9 +28,6 @@ class _Form:
             return {"role": "assistant", self.key: reasoning, "content": response}
         content = self.before + reasoning + self.between + response
         return {"role": "assistant", "content": content}
-
-    def __str__(self) -> str:
-        return f"key {self.key!r}" if self.key else f"content {self.before + '…' + self.between + '…'!r}"
 
 
 # The form found for each tokenizer and template; a replaced template is looked at again.
@@ -102,7 +100,7 @@ def generation_prompt(tokenizer: Any, messages: list[Any]) -> str:
     if not getattr(tokenizer, "chat_template", None):
         name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
         raise ValueError(
-            f"the tokenizer of {name} has no chat template (base models have none); set tokenizer.chat_template"
+            f"the tokenizer of {name} has no chat template (base models have none); set its chat_template"
         )
     return _render(tokenizer, messages, add_generation_prompt=True)
 
@@ -143,7 +141,7 @@ def _form(tokenizer: Any) -> _Form:
         return cached[1]
     messages = [{"role": "user", "content": _USER}]
     prompt = generation_prompt(tokenizer, messages)
-    faults: dict[str, list[str]] = {}
+    faults: list[str] = []
     for form in _candidate_forms(tokenizer, prompt):
         try:
             text = _render(tokenizer, [*messages, form.message(_TRACE, _ANSWER)])
@@ -154,14 +152,14 @@ def _form(tokenizer: Any) -> _Form:
         if fault is None:
             _FORMS[tokenizer] = (template, form)
             return form
-        faults.setdefault(fault, []).append(str(form))
+        if fault not in faults:
+            faults.append(fault)
     raise ValueError(
-        "this chat template keeps and supervises a reasoning trace in no form: "
-        + "; ".join(f"{fault} (with {', '.join(forms)})" for fault, forms in faults.items())
-        + ". Take a template made for training: tokenizer.chat_template = "
+        f"this chat template keeps and supervises a reasoning trace in no form ({'; or '.join(faults)}). Take a "
+        "template made for training: tokenizer.chat_template = "
         "trl.chat_template_utils.get_training_chat_template(tokenizer) for the families that trl knows "
-        "(DeepSeek-R1-Distill is one), or one that renders the assistant's content unchanged and ends the turn "
-        "with the EOS token"
+        "(DeepSeek-R1-Distill is one), or one that renders the assistant's content unchanged and ends the "
+        "turn with the EOS token"
     )
 
 

@@ -1,0 +1,269 @@
+"""Compare two mathematical answers: words, numbers, lists, sets, tuples, intervals, and single expressions.
+
+Structure is compared here, element by element, with the right number of elements and kind of brackets; only
+single expressions that are no plain numbers go to the symbolic engine. So no set is accepted for its
+overlap, no anagram for a word and no interval for its twin with other ends (Math-Verify#14,
+Math-Verify#47).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from riftk.grading.choices import choice
+from riftk.grading.notation import fold_layout, strip_markdown, unwrap_text
+from riftk.grading.numbers import parse_number, same_number
+from riftk.grading.symbolic import equivalent
+
+MAX_CHARS = 1000
+_MAX_ELEMENTS = 24
+_MAX_DEPTH = 4
+
+_BLANKS = re.compile(r"\s+")
+_MARKS = (
+    (re.compile(r"\\(?:\{|lbrace(?![a-zA-Z]))"), "❴"),  # braces of sets, told from braces of LaTeX groups
+    (re.compile(r"\\(?:\}|rbrace(?![a-zA-Z]))"), "❵"),
+    (re.compile(r"\\(?:leqslant|leq|le)(?![a-zA-Z])|≤"), "<="),
+    (re.compile(r"\\(?:geqslant|geq|ge)(?![a-zA-Z])|≥"), ">="),
+    (re.compile(r"\\lt(?![a-zA-Z])"), "<"),
+    (re.compile(r"\\gt(?![a-zA-Z])"), ">"),
+    (re.compile(r"\\(?:infin|infinity)(?![a-zA-Z])|∞"), r"\\infty"),
+    (re.compile(r"π"), r"\\pi "),
+    (re.compile(r"√\s*(\d+)"), r"\\sqrt{\1}"),
+    (re.compile(r"\\degree ?"), ""),
+    (re.compile(r"∪"), r"\\cup "),
+    (re.compile(r"±|\+/-"), r"\\pm "),
+)
+_UNIT = re.compile(
+    r"(?<=[\w)}\s])\s*(?:\\(?:text|mathrm|mbox)\s*\{[^{}\d]*\}(?:\s*\^\s*\{?\d\}?)?"
+    r"|(?<=[\s)}])\s*[a-z]{4,}(?: [a-z]+)*)\s*$"
+)
+_LETTER = re.compile(r"\(?([A-Z])\)?\.?")
+_WORDS = re.compile(r"[^\W\d_]+(?:[ '’,\-]+[^\W\d_]+)*")
+_ARTICLE = re.compile(r"\b(?:an?|the)\s+", re.IGNORECASE)
+_PROSE = re.compile(r"(?<![\\a-zA-Z])(?!arc|sinh|cosh|tanh|sqrt)[a-zA-Z]{4,}")
+_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{\w+\}")
+_BASED = re.compile(r"([0-9A-Fa-f]+)_\{?\(?(\d{1,2})\)?\}?")
+_ASSIGNED = re.compile(r"(\\?[A-Za-z]+'?(?:_\{?\w+\}?)?(?:\([A-Za-z](?:,[A-Za-z])*\))?)=([^=<>]+)")
+_MEMBER = re.compile(r"\s*\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![a-zA-Z])")
+_RELATION = re.compile(r"[<>]=?")
+_VARIABLE = re.compile(r"[A-Za-z]|\\(?!infty|pi)[a-z]+")
+_OPENING, _CLOSING = "([{❴", ")]}❵"
+
+
+def same_answer(gold: str, candidate: str) -> bool:
+    """Whether a candidate is the gold answer, in any of the usual notations. Bounded in time for any text."""
+    if len(candidate) > MAX_CHARS or len(gold) > MAX_CHARS:
+        return gold.strip() == candidate.strip()
+    return _same(_canonical(gold), _canonical(candidate), 0)
+
+
+def _canonical(text: str) -> str:
+    """One spelling of signs, and no math delimiters, layout, markdown or closing full stop."""
+    text = fold_layout(strip_markdown(text))
+    for pattern, mark in _MARKS:
+        text = pattern.sub(mark, text)
+    text = _BLANKS.sub(" ", text.replace("$", " ")).strip().rstrip(".,;:")
+    return text.removeprefix("\\(").removesuffix("\\)").removeprefix("\\[").removesuffix("\\]").strip()
+
+
+def _same(gold: str, candidate: str, depth: int) -> bool:
+    if _tight(gold) == _tight(candidate):
+        return True
+    if depth > _MAX_DEPTH or not candidate:
+        return False
+    for compare in (_same_words, _same_based, _same_relation, _same_elements):
+        verdict = compare(gold, candidate, depth)
+        if verdict is not None:
+            return verdict
+    return _same_value(gold, candidate)
+
+
+def _tight(text: str) -> str:
+    text = _BLANKS.sub("", unwrap_text(text))
+    return re.sub(r"([_^])\{(\w)\}", r"\1\2", text)
+
+
+def _same_words(gold: str, candidate: str, depth: int) -> bool | None:
+    """Answers in words ("an ellipse", "\\text{Evelyn}") and letters ("\\text{(C)}"); None for other golds."""
+    plain, given = unwrap_text(gold).strip(), unwrap_text(candidate).strip()
+    letter = _LETTER.fullmatch(plain)
+    if letter and plain != gold.strip("() "):
+        return choice(given, "ABCDEFGHIJ") == letter[1]
+    if letter and (alone := _LETTER.fullmatch(given.upper())):
+        return alone[1] == letter[1]
+    if not _WORDS.fullmatch(plain) or (plain == gold and not re.search(r"[^\W\d_]{4}", plain)):
+        return None
+    return _bare_words(plain) == _bare_words(given)
+
+
+def _bare_words(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", _ARTICLE.sub("", text).lower()))
+
+
+def _same_based(gold: str, candidate: str, depth: int) -> bool | None:
+    """Numerals with a base ("4210_5"); the base may be left out, but not be another one."""
+    pair = [_BASED.fullmatch(_tight(text)) for text in (gold, candidate)]
+    if not any(pair):
+        return None
+    digits = [
+        match[1] if match else _tight(text) for match, text in zip(pair, (gold, candidate), strict=True)
+    ]
+    bases = {match[2] for match in pair if match}
+    return digits[0].lower() == digits[1].lower() and len(bases) == 1
+
+
+def _same_relation(gold: str, candidate: str, depth: int) -> bool | None:
+    """Equations, memberships and inequalities: what they say of a name, which both sides may leave out."""
+    expected, given = _MEMBER.sub("", gold, count=1), _MEMBER.sub("", candidate, count=1)
+    if (expected, given) != (gold, candidate):
+        return _same(expected.strip(), given.strip(), depth + 1)
+    if _RELATION.search(gold) or _RELATION.search(candidate):
+        return _same_inequality(gold, candidate, depth)
+    sides = [_ASSIGNED.fullmatch(_BLANKS.sub("", text)) for text in (gold, candidate)]
+    if all(sides) and sides[0][1] != sides[1][1]:
+        return False
+    if any(sides):
+        gold_value, value = (
+            side[2] if side else text for side, text in zip(sides, (gold, candidate), strict=True)
+        )
+        return _same(gold_value, value, depth + 1)
+    if "=" in gold and "," not in gold and "=" not in candidate:
+        return False
+    return None
+
+
+def _same_inequality(gold: str, candidate: str, depth: int) -> bool | None:
+    pairs = [_as_interval(text) for text in (gold, candidate)]
+    names = {name for _, name in pairs if name}
+    if len(names) > 1:
+        return False
+    if all(text for text, _ in pairs):
+        return _same(pairs[0][0], pairs[1][0], depth + 1)
+    return None if all(_RELATION.search(text) for text in (gold, candidate)) else False
+
+
+def _as_interval(text: str) -> tuple[str | None, str]:
+    """An inequality in one variable as an interval, with the variable; an interval as it is; (None, "")
+    else."""
+    parts, signs = [part.strip() for part in _RELATION.split(text)], _RELATION.findall(text)
+    if not signs:
+        outer = _outer(text)
+        return (text, "") if outer and outer[0] in "([" and len(_split(outer[1])) == 2 else (None, "")
+    if len({sign[0] for sign in signs}) > 1 or len(signs) > 2:
+        return None, ""
+    if signs[0][0] == ">":
+        parts, signs = parts[::-1], signs[::-1]
+    if len(signs) == 1:  # x < a or a < x
+        upward = bool(_VARIABLE.fullmatch(parts[1])) and not _VARIABLE.fullmatch(parts[0])
+        parts = [parts[0], parts[1], "\\infty"] if upward else ["-\\infty", *parts]
+        signs = [signs[0], "<"] if upward else ["<", signs[0]]
+    if not _VARIABLE.fullmatch(parts[1]):
+        return None, ""
+    opening, closing = ("[" if "=" in signs[0] else "("), ("]" if "=" in signs[1] else ")")
+    return f"{opening}{parts[0]},{parts[2]}{closing}", parts[1]
+
+
+def _same_elements(gold: str, candidate: str, depth: int) -> bool | None:
+    """Unions, lists, sets, tuples and intervals; None for single expressions."""
+    unions = [re.split(r"\\cup(?![a-zA-Z])", text) for text in (gold, candidate)]
+    if max(map(len, unions)) > 1:
+        return _same_set(*unions, depth)
+    if _number(gold) and _number(candidate):
+        return None
+    outers = [_outer(text) for text in (gold, candidate)]
+    ordered = [
+        outer if outer and outer[0] in "([" and len(_split(outer[1])) > 1 else None for outer in outers
+    ]
+    if any(ordered):
+        if not all(ordered) or ordered[0][0] + ordered[0][2] != ordered[1][0] + ordered[1][2]:
+            return False
+        elements, given = _split(ordered[0][1]), _split(ordered[1][1])
+        pairs = zip(elements, given, strict=False)
+        return len(elements) == len(given) and all(_same(a, b, depth + 1) for a, b in pairs)
+    lists = [
+        _elements(outer[1] if outer and outer[0] != "[" else text)
+        for outer, text in zip(outers, (gold, candidate), strict=True)
+    ]
+    if max(map(len, lists)) > 1:
+        return _same_set(*lists, depth)
+    if any(outers):
+        inner = [outer[1] if outer else text for outer, text in zip(outers, (gold, candidate), strict=True)]
+        return _same(*inner, depth + 1)
+    return None
+
+
+def _number(text: str) -> bool:
+    return parse_number(text, strict=True).value is not None
+
+
+def _same_set(gold: Sequence[str], candidate: Sequence[str], depth: int) -> bool:
+    """Whether each element of one list has its own equal in the other, in any order."""
+    if len(gold) != len(candidate) or len(gold) > _MAX_ELEMENTS:
+        return False
+    left = list(candidate)
+    for element in gold:
+        match = next((other for other in left if _same(element.strip(), other.strip(), depth + 1)), None)
+        if match is None:
+            return False
+        left.remove(match)
+    return True
+
+
+def _elements(text: str) -> list[str]:
+    """Elements of a list; one with a plus-minus sign stands for two."""
+    elements = []
+    for element in _split(text):
+        if "\\pm" in element:
+            upper, lower = element.replace("\\mp", "-"), element.replace("\\mp", "+")
+            elements += [
+                upper.replace("\\pm", "+").strip().removeprefix("+"),
+                lower.replace("\\pm", "-").strip(),
+            ]
+        else:
+            elements.append(element)
+    return elements
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas, semicolons, "and" and "or" that lie outside of brackets."""
+    text = re.sub(
+        r"(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z])|\\(?:lor|land|vee|wedge)(?![a-zA-Z])", ",", unwrap_text(text)
+    )
+    parts, depth, start = [], 0, 0
+    for index, character in enumerate(text):
+        depth += (character in _OPENING) - (character in _CLOSING)
+        if depth == 0 and character in ",;":
+            parts.append(text[start:index])
+            start = index + 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _outer(text: str) -> tuple[str, str, str] | None:
+    """Opening bracket, inside and closing bracket where one pair encloses all of the text."""
+    text = text.strip()
+    if len(text) < 2 or text[0] not in _OPENING or text[-1] not in _CLOSING:
+        return None
+    depth = 0
+    for index, character in enumerate(text):
+        depth += (character in _OPENING) - (character in _CLOSING)
+        if depth == 0:
+            return (text[0], text[1:-1], text[-1]) if index == len(text) - 1 else None
+    return None
+
+
+def _same_value(gold: str, candidate: str) -> bool:
+    """Single expressions: plain numbers exactly, everything else symbolically."""
+    expected, given = parse_number(gold, strict=True), parse_number(candidate, strict=True)
+    if expected.value is not None and given.value is not None:
+        return same_number(expected, given)
+    gold, candidate = (unwrap_text(_UNIT.sub("", text)) for text in (gold, candidate))
+    if "=" in candidate and "=" not in gold:
+        candidate = candidate.rpartition("=")[2]
+    if any(_PROSE.search(_ENVIRONMENT.sub("", text)) for text in (gold, candidate)):
+        return False
+    return equivalent(
+        gold.replace("❴", "\\{").replace("❵", "\\}"), candidate.replace("❴", "\\{").replace("❵", "\\}")
+    )

@@ -1,0 +1,157 @@
+"""Symbolic equality of two LaTeX expressions by math-verify, kept within bounds.
+
+math-verify gets one extracted expression per side, as LaTeX, so none of its own extraction runs and no text
+of a model reaches `parse_expr` or `eval`. Expressions that could keep sympy busy for ever are turned away
+before.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import signal
+import threading
+from typing import Any
+
+_log = logging.getLogger(__name__)
+_MAX_CHARS = 300
+_MAX_BRACKETS = 40
+_TIMEOUT = 5  # seconds, for each of parsing and comparing
+
+_HARD = re.compile(
+    r"\\(?:i*int|oint|sum|prod|lim|limsup|liminf|bigcup|bigcap)(?![a-zA-Z])"  # evaluated, some without end
+    r"|\d{60}|!\s*!|[)}]\s*!|\d{4}\s*!"  # huge numbers and factorials
+    r"|\^\s*[{(]?\s*-?\d{5}|[)}]\s*\^\s*[{(]?\s*-?\d{3}"  # huge powers
+)
+_GROWING = re.compile(r"\^|\\[dt]?binom(?![a-zA-Z])")
+_TAME_POWER = re.compile(
+    r"\^\s*[{(]?\s*-?[1-4]\s*(?![\d^!])"
+)  # inside an exponent: x^2, not x^{50} or 9^{9^9}
+_POINTS = (
+    613,
+    1231,
+    457,
+    1693,
+    769,
+    1049,
+    331,
+    1877,
+    887,
+    1427,
+    523,
+    1151,
+)  # coordinates, in units of 1/1009
+_E_NOTATION = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?!\w)")
+_INVERSE = re.compile(r"\\(sin|cos|tan)\s*\^\s*\{?\s*-1\s*\}?")
+_PYTHON = re.compile(r"\b(?:np|numpy|math|sympy|sp)\.")
+_FUNCTION = re.compile(
+    r"(?<![\\a-zA-Z])(arc(?:sin|cos|tan)|sin|cos|tan|cot|sec|csc|sinh|cosh|tanh|log|ln|exp|pi)(?![a-zA-Z])"
+)
+_ROOT = re.compile(r"(?<![\\a-zA-Z])\\?sqrt\s*\(([^()]*)\)")
+
+
+def equivalent(gold: str, candidate: str) -> bool:
+    """Whether two expressions are symbolically equal. False where either cannot be read, or is out of bounds.
+
+    Expressions are equal when their values are, to 25 digits and relatively (1/2004! is not 1/2006!,
+    although their difference is tiny), at points where all symbols are positive: sqrt(4 r^2) is 2 r. With
+    absolute values the symbols are negative as well. Relations, sets and matrices are left to math-verify's
+    own comparison.
+
+    Note:
+        In the main thread each step has a time limit of a few seconds, unless somebody else's timer is
+        running. In other threads there is none (signals do not work there): what passes the bounds takes
+        milliseconds as a rule, but a caller that needs a hard deadline runs this in a process of its own.
+    """
+    gold, candidate = _latex(gold), _latex(candidate)
+    if _out_of_bounds(gold) or _out_of_bounds(candidate):
+        return False
+    expected, given = _parse(gold), _parse(candidate)
+    if expected is None or given is None:
+        return False
+    from math_verify import verify
+    from math_verify.errors import TimeoutException
+    from math_verify.utils import timeout
+    from sympy import Expr
+
+    limit = _time_limit()
+    try:
+        same = None
+        if isinstance(expected, Expr) and isinstance(given, Expr):
+            same = timeout(limit)(_same_values)(expected, given)
+        return bool(verify(expected, given, timeout_seconds=limit)) if same is None else same
+    except (Exception, TimeoutException):
+        # sympy raises errors of every kind on odd input; what it cannot compare (in time) is not equal
+        _log.debug("cannot compare %r and %r", gold, candidate, exc_info=True)
+        return False
+
+
+def _latex(text: str) -> str:
+    text = _E_NOTATION.sub(r"\1 \\times 10^{\2}", text)
+    text = _PYTHON.sub("", text).replace("**", "^")
+    text = _ROOT.sub(r"\\sqrt{\1}", text)
+    return _INVERSE.sub(r"\\arc\1", _FUNCTION.sub(r"\\\1", text))
+
+
+def _out_of_bounds(text: str) -> bool:
+    """Whether an expression could keep sympy busy: long, deeply nested, sums and limits, towers of powers."""
+    if len(text) > _MAX_CHARS or len(re.findall(r"[({\[]", text)) > _MAX_BRACKETS or _HARD.search(text):
+        return True
+    for power in _GROWING.finditer(text):
+        inside = _group(text, power.end())
+        for inner in _GROWING.finditer(inside):
+            base = inside[: inner.start()].rstrip(" )}")[-1:]
+            if base.isdigit() or not _TAME_POWER.match(inside, inner.start()):
+                return True
+    return False
+
+
+def _group(text: str, start: int) -> str:
+    """The bracketed group that begins at `start`, the second one of a pair included; "" where there is
+    none."""
+    end = start
+    for _ in range(2):
+        match = re.compile(r"\s*[{(]").match(text, end)
+        if not match:
+            break
+        depth, end = 1, match.end()
+        while depth and end < len(text):
+            depth += (text[end] in "{(") - (text[end] in "})")
+            end += 1
+    return text[start:end]
+
+
+def _time_limit() -> int | None:
+    main = threading.current_thread() is threading.main_thread()
+    free = hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    return _TIMEOUT if main and free else None
+
+
+def _parse(latex: str) -> Any | None:
+    from math_verify import LatexExtractionConfig, parse
+
+    config = [LatexExtractionConfig(boxed_match_priority=0)]
+    boxed = f"\\boxed{{{latex}}}"
+    found = parse(boxed, config, fallback_mode="no_fallback", parsing_timeout=_time_limit())
+    return found[0] if found else None
+
+
+def _same_values(a: Any, b: Any) -> bool | None:
+    """Whether two expressions have the same values at a few points; None where they have no numeric value."""
+    from sympy import Abs, Float, I, Rational
+
+    symbols = sorted(a.free_symbols | b.free_symbols, key=str)
+    signs = [1, 1, -1] if symbols and (a.has(Abs) or b.has(Abs)) else [1, 1][: 1 + bool(symbols)]
+    tolerance = 10**-12 if a.has(Float) or b.has(Float) else 10**-25
+    for number, sign in enumerate(signs):
+        point = {
+            symbol: sign * Rational(_POINTS[(3 * index + number) % len(_POINTS)], 1009)
+            for index, symbol in enumerate(symbols)
+        }
+        point.update({symbol: I for symbol in symbols if symbol.name == "i"})
+        left, right = (expression.subs(point).doit().evalf(40) for expression in (a, b))
+        if not (left.is_number and right.is_number and left.is_finite and right.is_finite):
+            return None
+        if not abs(left - right) <= tolerance * max(abs(left), abs(right)):
+            return False
+    return True
