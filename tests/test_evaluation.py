@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -292,12 +291,21 @@ def test_samples_are_summarised_in_little_memory():
     assert peak < 80e6  # a few numbers per sample, and the draws of the bootstrap
 
 
-RUN = """
-import sys
+DIES = """
+import os, signal, sys
 from scripted import benchmark
 from riftk.engines import Sampling, load_engine
 from riftk.evaluation import evaluate
 engine = load_engine(model=sys.argv[1], batch_size=4, device="cpu")
+generate = engine.generate
+
+def killed(*arguments):
+    for number, generated in enumerate(generate(*arguments)):
+        if number == 6:  # in the middle of a batch
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield generated
+
+engine.generate = killed
 evaluate(engine, benchmark(plain=8, instructed=4), sys.argv[2], Sampling(1.0, 0.95, 60, seed=1))
 """
 
@@ -305,26 +313,26 @@ evaluate(engine, benchmark(plain=8, instructed=4), sys.argv[2], Sampling(1.0, 0.
 def test_killed_while_generating_and_started_again_it_is_the_same_run(tmp_path):
     model = random_model.build(tmp_path / "model")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}
-    command = [sys.executable, "-c", RUN, str(model), str(tmp_path / "killed")]
-    path = tmp_path / "killed" / "samples_small.jsonl"
-    killed = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-    while not (path.exists() and path.stat().st_size):
-        assert killed.poll() is None
-        time.sleep(0.002)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    kept = path.read_bytes()
-    assert not (tmp_path / "killed" / "results.json").exists()
-    subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, check=True)
+    command = [sys.executable, "-c", DIES, str(model), str(tmp_path / "killed")]
+    killed = subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert sorted(file.name for file in (tmp_path / "killed").iterdir()) == [
+        "config.json",
+        "samples_small.jsonl",
+    ]
 
     torch.set_num_threads(1)
     engine = load_engine(model=str(model), batch_size=4, device="cpu")
-    items = benchmark(plain=8, instructed=4)
-    evaluate(engine, items, tmp_path / "whole", Sampling(1.0, 0.95, 60, seed=1))
-    assert path.read_bytes() == (tmp_path / "whole" / "samples_small.jsonl").read_bytes()
-    assert path.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
-    one, other = (json.loads((tmp_path / run / "results.json").read_text()) for run in ("whole", "killed"))
-    assert {**one, "date": 0} == {**other, "date": 0}
+    results, samples = {}, {}
+    for run, kept in (("whole", 0), ("killed", 6)):
+        path = tmp_path / run / "samples_small.jsonl"
+        assert (len(path.read_text().splitlines()) if path.exists() else 0) == kept
+        items = benchmark(plain=8, instructed=4)
+        results[run] = evaluate(engine, items, tmp_path / run, Sampling(1.0, 0.95, 60, seed=1))
+        samples[run] = path.read_bytes()
+    assert samples["killed"] == samples["whole"]
+    when = {"date": 0, "git_hash": None}
+    assert {**results["killed"], **when} == {**results["whole"], **when}
 
 
 def test_a_benchmark_without_instructions_has_accuracy_only(tmp_path):

@@ -79,7 +79,7 @@ def load_benchmark(
         name: one of `BENCHMARKS`, `module:function` of one's own, or a JSONL file of rows.
         split: "test", or "dev" for choosing between settings.
         limit: number of items, drawn in proportion over kinds and sources; None takes all.
-        data_dir: folder with the benchmark's file, instead of the hub.
+        data_dir: folder with the benchmark's file, instead of the hub; for benchmarks that read one.
         options: of the benchmark, e.g. `targets` and `plain` of ReasonIF.
 
     Raises:
@@ -100,9 +100,9 @@ def load_benchmark(
     except (ModuleNotFoundError, AttributeError) as error:
         raise ValueError(f"benchmark {name!r}: {error}") from error
     arguments = {"split": split, "limit": limit, **options}
-    if data_dir is not None:
-        arguments["data_dir"] = data_dir
     accepted = inspect.signature(load).parameters
+    if data_dir is not None and "data_dir" in accepted:  # others make their items, or bring them along
+        arguments["data_dir"] = data_dir
     unknown = sorted(set(arguments) - set(accepted))
     if unknown:
         raise ValueError(f"benchmark {name!r} takes {', '.join(accepted)}; not {', '.join(unknown)}")
