@@ -73,7 +73,7 @@ def test_dependencies_point_one_way():
     layers = [
         ("riftk/constraints", "riftk/completions", "riftk/grading", "riftk/prompts.py"),
         ("riftk/benchmarks", "riftk/engines", "riftk/statistics.py", "riftk/rows.py"),
-        ("rewards", "data_synth", "riftk/evaluation.py", "riftk/report", "riftk/tiny"),
+        ("rewards", "data_synth", "riftk/evaluation", "riftk/report", "riftk/tiny"),
         ("recipes", "riftk/cli.py"),
     ]
     level = {}
