@@ -203,7 +203,9 @@ def test_examples_show_what_got_better_what_got_worse_and_what_stayed_wrong(made
 def test_a_single_evaluation_has_a_report_too(tmp_path):
     only = make_run(tmp_path / "run", after=after)
     text = write_report(only).read_text()
+    assert "| measured |" in text
     assert "before" not in text.replace("before it is judged", "")
+    assert "after" not in text.replace("model-after", "").replace("cut off after", "")
     assert "| **IFS** (reasoning, robust rules) | 83.3 % [55.2, 95.3] | 12 |" in text
     assert "difference |" not in text
     assert "gained" not in text

@@ -66,6 +66,11 @@ def evaluations(report: Report) -> list[str]:
     return [when for when in ("before", "after") if report.get(when)]
 
 
+def column(report: Report, when: str) -> str:
+    """Heading of an evaluation: a single one is neither before nor after anything."""
+    return when if len(evaluations(report)) > 1 else "measured"
+
+
 def _five_lines(report: Report, task: str) -> str:
     notes = {
         "IFS": lambda metric: f" ({metric.partition('_')[0]}, robust rules)",
@@ -114,7 +119,7 @@ def _figures(report: Report, task: str, rows: Iterable[tuple[str, str]], tests: 
     whens = evaluations(report)
     paired = len(whens) == 2
     tests = tests and paired
-    header = ["", *whens, *(["difference"] if paired else []), "n"]
+    header = ["", *(column(report, when) for when in whens), *(["difference"] if paired else []), "n"]
     header += ["gained / lost", "p (Holm)"] if tests else []
     body = []
     for name, key in rows:
@@ -142,7 +147,7 @@ def _counts(report: Report, task: str) -> str:
         [name, *(str(report[when]["counts"][task][count]) for when in whens)]
         for count, name in _COUNTS.items()
     ]
-    return table(["", *whens], rows)
+    return table(["", *(column(report, when) for when in whens)], rows)
 
 
 def _examples(report: Report, task: str, of_task: str) -> list[str]:
@@ -153,11 +158,11 @@ def _examples(report: Report, task: str, of_task: str) -> list[str]:
         parts.append(f"### {inline(example['item_id'])}: {example['kind']} ({asked})")
         parts.append(fenced(example["prompt"]))
         for when in evaluations(report):
-            parts += _example_side(when, example[when], example)
+            parts += _example_side(column(report, when), example[when], example)
     return parts
 
 
-def _example_side(when: str, side: Mapping[str, Any], example: Mapping[str, Any]) -> list[str]:
+def _example_side(heading: str, side: Mapping[str, Any], example: Mapping[str, Any]) -> list[str]:
     lines = []
     if side["correct"] is not None:
         verdict = "correct" if side["correct"] else "wrong"
@@ -169,7 +174,7 @@ def _example_side(when: str, side: Mapping[str, Any], example: Mapping[str, Any]
             lines.append(f"- `{constraint['id']}`, rules `{rules}`: {followed}; {inline(verdict['reason'])}")
     if side["finish_reason"] != "stop":
         lines.append(f"- ended by: {side['finish_reason']}")
-    title = f"**{when.capitalize()}**"
+    title = f"**{heading.capitalize()}**"
     parts = [title + "\n\n" + "\n".join(lines)] if lines else [title]
     for part in ("reasoning", "response"):
         text = side[part] or ("(none)" if part == "reasoning" else "(nothing)")
@@ -193,8 +198,8 @@ def _provenance(report: Report) -> str:
                 continue
             n = report["after"]["estimates"][task][key]["n"]
             lines.append(
-                f"- {inline(task)}, {_NAMES[key.rpartition(',')[0]]}: {n} pairs show a difference of "
-                f"{100 * gap:.1f} points with a power of 80 % (worst case: half of the outcomes change)"
+                f"- {inline(task)}, {_NAMES[key.rpartition(',')[0]]}: a comparison over {n} items shows a "
+                f"difference of {100 * gap:.1f} points with a power of 80 % (worst case: half of the outcomes change)"
             )
         for name in ("dataset", "data", "prompts", "word_limits", "answer_tags"):
             if name in config:
@@ -209,7 +214,8 @@ def _provenance(report: Report) -> str:
         date = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(report[when]["date"]))
         template = str(report[when]["chat_template_sha"])[:12]
         lines.append(
-            f"- {when}: {inline(report[when]['model_name'])}, {settings}, chat template `{template}`, {date}"
+            f"- {column(report, when)}: {inline(report[when]['model_name'])}, {settings}, "
+            f"chat template `{template}`, {date}"
         )
     after = report["after"]
     packages = ", ".join(f"{name} {number}" for name, number in after["packages"].items())

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from riftk.report.markdown import column
+
 # Okabe and Ito's palette, told apart under all common kinds of colour blindness; the shapes differ as well.
 _STYLE = {"before": ("#0072B2", "o", 0.14), "after": ("#D55E00", "D", -0.14)}
 _GREY = "#666666"
@@ -32,8 +34,9 @@ def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
     figure = Figure(figsize=(4.6 * panels, 1.6 + 0.52 * (most + 1)), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(1, panels, squeeze=False)[0])
+    labels = {when: column(report, when) for when in sides}
     for target, axis in zip(targets, axes, strict=False):
-        _following(axis, sides, target)
+        _following(axis, sides, target, labels)
     if panels > len(targets):
         _trade_off(axes[-1], sides, targets[0])
     n = report["after"]["counts"][task]["items"]
@@ -48,7 +51,9 @@ def _constraints(estimates: Mapping[str, Any], target: str) -> list[str]:
     return [key for key in estimates if key.startswith(f"{target}_ifs/") and key.endswith(",robust")]
 
 
-def _following(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -> None:
+def _following(
+    axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str, columns: Mapping[str, str]
+) -> None:
     """One line per constraint: share followed with its interval, before above after."""
     overall = f"{target}_ifs,robust"
     keys = [*reversed(_constraints(sides["after"], target)), overall]
@@ -69,7 +74,7 @@ def _following(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -
                 markersize=6,
                 capsize=3,
                 linewidth=1.4,
-                label=when if key == overall else None,
+                label=columns[when] if key == overall else None,
             )
     axis.axhline(len(keys) - 1.5, color=_GREY, linewidth=0.6)
     axis.set(xlim=(-3, 103), ylim=(-0.6, len(keys) - 0.4), xlabel="followed, % (95 % interval)")
