@@ -199,7 +199,7 @@ def _provenance(report: Report) -> str:
             n = report["after"]["estimates"][task][key]["n"]
             lines.append(
                 f"- {inline(task)}, {_NAMES[key.rpartition(',')[0]]}: a comparison over {n} items shows a "
-                f"difference of {100 * gap:.1f} points at 80 % power (worst case: half of the outcomes change)"
+                f"difference of {100 * gap:.1f} points at 80 % power (if half of the outcomes change)"
             )
         for name in ("dataset", "data", "prompts", "word_limits", "answer_tags"):
             if name in config:
