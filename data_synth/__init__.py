@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .pipeline import SynthResult, synthesize
     from .problems import Problem, load_problems
     from .rewriters import REWRITERS, Material, Rewrite, rewriter
+    from .seeds import make_seeds
     from .verification import verify
     from .yields import Yield, yield_table
 
@@ -33,6 +34,7 @@ _MODULES = {
     "Material": "rewriters",
     "Rewrite": "rewriters",
     "rewriter": "rewriters",
+    "make_seeds": "seeds",
     "verify": "verification",
     "Yield": "yields",
     "yield_table": "yields",
@@ -48,6 +50,7 @@ __all__ = [
     "SynthesisError",
     "Yield",
     "load_problems",
+    "make_seeds",
     "rewriter",
     "synthesize",
     "verify",

@@ -25,22 +25,22 @@ from datasets import Dataset
 from trl import ModelConfig, SFTConfig, SFTTrainer, get_peft_config
 
 from riftk.benchmarks import load_benchmark
-from riftk.data_synth import SynthConfig, load_problems
+from riftk.data_synth import SynthConfig, make_seeds
 from riftk.engines.transformers import load_tokenizer
 from riftk.paths import resolve
 from riftk.report import write_report
 from riftk.runs import RunError, RunFolder, die_with_parent, open_run, riftk
-from riftk.supervision import show_supervision
 from riftk.training import model_init_kwargs, option, parse_recipe, read_dataset, supervise
 
 DEFAULT_CONFIG = Path(__file__).parent / "configs" / "rif" / "tiny.yaml"
+STAGES = ["synth", "train", "eval"]
 
 
 @dataclass
 class RifArguments:
     """What RIF adds to trl's own arguments."""
 
-    stages: list[str] = option(["synth", "train", "eval"], "what to run")
+    stages: list[str] = option(STAGES, "what to run", choices=STAGES)
     dataset: str | None = option(None, "finished dataset (JSONL) instead of synth")
     checkpoint: str | None = option(None, "trained model to evaluate instead of train")
 
@@ -88,21 +88,20 @@ def main() -> None:
         train(run, args, training, model)
         state.wait_for_everyone()
     if state.is_main_process and "eval" in args.stages:
-        evaluate(args.checkpoint or run.final, run.evaluation("after"), args, training)
-        print(write_report(run.path))
-        run.mark_finished("run")
+        if args.checkpoint or run.is_finished("train"):
+            evaluate(args.checkpoint or run.final, run.evaluation("after"), args, training)
+            run.mark_finished("run")
+        report = write_report(run.path)
+        print(report.read_text(encoding="utf-8").partition("\n![")[0], report, sep="\n")
 
 
 def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Stop at the first mistake, before anything is sampled, trained or written."""
-    if unknown := set(args.stages) - {"synth", "train", "eval"}:
-        raise ValueError(f"unknown stage {min(unknown)!r}; there are synth, train and eval")
     load_tokenizer(model.model_name_or_path, chat_template=training.chat_template_path)
     if args.dataset:
         read_dataset(args.dataset)
     elif "synth" in args.stages:
-        synth = SynthConfig(**synth_options(args))
-        load_problems(synth.problems, 1, training.seed, synth.question_column, synth.answer_column)
+        make_seeds(SynthConfig(**synth_options(args)))  # reads the problems
     for name in args.benchmarks if "eval" in args.stages else ():
         load_benchmark(name, split=args.eval_split, limit=args.eval_limit, data_dir=args.data_dir)
 
@@ -121,7 +120,6 @@ def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelC
         processing_class=tokenizer,
         peft_config=get_peft_config(model),
     )
-    trainer.accelerator.print(show_supervision(tokenizer, rows[0]))
     trainer.train(resume_from_checkpoint=run.last_checkpoint())
     trainer.save_model(str(run.final))
     run.mark_finished("train")
@@ -129,8 +127,8 @@ def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelC
 
 def evaluate(name: str | Path, out: Path, args: RifArguments, training: SFTConfig) -> None:
     """Evaluate in a process of its own, never inside the trainer's process group."""
-    items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir}
-    options = items | generation_options(args, training, args.eval_temperature)
+    options = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir}
+    options |= generation_options(args, training, args.eval_temperature)
     riftk("eval", model=name, out=out, benchmarks=args.benchmarks, **options)
 
 
@@ -140,9 +138,9 @@ def synth_options(args: RifArguments) -> dict:
 
 
 def generation_options(args: RifArguments, training: SFTConfig, temperature: float) -> dict:
-    options = {"temperature": temperature, "top_p": args.top_p, "max_tokens": args.max_new_tokens}
-    options |= {"batch_size": args.batch_size, "seed": training.seed}
-    return options | {"chat_template": training.chat_template_path}
+    limits = {"top_p": args.top_p, "max_tokens": args.max_new_tokens, "batch_size": args.batch_size}
+    template = training.chat_template_path
+    return {"temperature": temperature, "seed": training.seed, "chat_template": template, **limits}
 
 
 if __name__ == "__main__":

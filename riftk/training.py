@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
 from riftk.completions import render_reasoning, turn_end_ids
 from riftk.paths import resolve
 from riftk.rows import Row, RowError, read_jsonl
-from riftk.supervision import check_supervision, is_trained, tokenize_row
+from riftk.supervision import check_supervision, is_trained, show_supervision, tokenize_row
 
 
-def option(default: Any, help: str) -> Any:
-    """A field of a recipe's arguments: its default and what `--help` says of it."""
+def option(default: Any, help: str, choices: Sequence[str] | None = None) -> Any:
+    """A field of a recipe's arguments: its default, what `--help` says of it, and what it may hold."""
+    metadata = {"help": help} if choices is None else {"help": help, "choices": choices}
     if isinstance(default, list):
-        return field(default_factory=default.copy, metadata={"help": help})
-    return field(default=default, metadata={"help": help})
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def parse_recipe(
@@ -51,6 +51,10 @@ def parse_recipe(
     usage = "%(prog)s [--config FILE.yaml] [--option value ...] (--help lists the options)"
     parser = TrlParser((recipe, trainer, ModelConfig), usage=usage)
     args, training, model = parser.parse_args_and_config(arguments)
+    for argument in fields(recipe):  # argparse checks choices on the command line, not in a YAML list
+        value, choices = getattr(args, argument.name), argument.metadata.get("choices")
+        if choices and isinstance(value, list) and not set(value) <= set(choices):
+            raise ValueError(f"{argument.name} takes {', '.join(choices)}, not {', '.join(value)}")
     if model.model_name_or_path is None:
         raise ValueError("model_name_or_path is missing; name the model in the YAML or on the command line")
     if training.chat_template_path is not None:
@@ -85,7 +89,8 @@ def read_dataset(path: str | Path) -> list[dict[str, Any]]:
         FileNotFoundError: no such file.
         RowError: no rows, a missing column, or a row that cannot be read.
     """
-    path = Path(resolve(str(path)))
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no dataset {path}; run the stage synth first, or give --dataset")
     records = list(read_jsonl(path))
     if not records:
         raise RowError(f"{path} holds no rows")
@@ -102,18 +107,23 @@ def supervise(
 ) -> list[dict[str, list[int]]]:
     """Tokenise a dataset for trl's SFTTrainer, with loss on exactly what `loss_on` names.
 
+    The main process shows the counts, and one row with the tokens that carry loss in colour.
+
     Returns:
         `input_ids` and `labels` of every row that carries loss; see `riftk.supervision`.
 
     Raises:
         ValueError: the chat template cannot hold a trace, or too many rows are cut off or without loss.
     """
+    from accelerate import PartialState
+
     rows = []
     for record in records:
         message = render_reasoning(tokenizer, record["reasoning"], record["response"])
         rows.append(
             tokenize_row(tokenizer, record["prompt"], message, loss_on=loss_on, max_length=max_length)
         )
-    print(check_supervision(tokenizer, rows), file=sys.stderr)
-    ends = turn_end_ids(tokenizer)
-    return [row for row in rows if is_trained(row, ends)]
+    counts, ends = check_supervision(tokenizer, rows), turn_end_ids(tokenizer)
+    rows = [row for row in rows if is_trained(row, ends)]
+    PartialState().print(f"{counts}\n{show_supervision(tokenizer, rows[0])}")
+    return rows
