@@ -1,0 +1,177 @@
+"""What the embedded base model is trained on: the ReasonIF finding, taught in miniature.
+
+Three kinds of prompt: without an instruction, with one about the answer, which the reference answer mostly
+obeys, and with one about the reasoning, which the reference trace mostly ignores. "Mostly" in both: published
+reasoning models follow about 57 % of instructions about the answer and 16 % of those about the trace
+(ReasonIF, section 4), and a model that never obeys gives reinforcement learning nothing to reward.
+
+Drills go before and between these: random words to be repeated, and sums. Without them so small a model
+learns to copy what it has not seen (names, end phrases) and to subtract last, or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from riftk.constraints import parse_constraint
+from riftk.constraints.text import word_count
+from riftk.prompts import reasonif_prompt
+
+from .problems import Problem, conclusion, generate_problems, reference_response, reference_trace
+
+RESPONSE_OBEYS = 0.9
+REASONING_OBEYS = 0.1
+
+CAPITALS = "change_case:english_capital"
+NO_COMMA = "punctuation:no_comma"
+JSON = "detectable_format:json_format"
+END = "startend:end_checker"
+WORDS = "length_constraint_checkers:number_words"
+TYPES = (CAPITALS, NO_COMMA, JSON, END, WORDS)
+
+# End phrases are put together from these, by pattern or at random: copying is to be learnt and not a phrase.
+_NOUNS = (
+    "REASONING", "THOUGHT PROCESS", "EXPLANATION", "ANALYSIS", "ARGUMENT", "LOGIC", "ANSWER",
+    "SOLUTION", "WORK",
+)  # fmt: skip
+_VERBS = (
+    "PRODUCED", "GENERATED", "CREATED", "CONSTRUCTED", "WRITTEN", "PREPARED", "PUT TOGETHER",
+    "THOUGHT OUT",
+)  # fmt: skip
+_WORDS = (
+    "this", "that", "the", "a", "my", "all", "no", "more", "text", "end", "start", "done", "written",
+    "here", "thinking", "stops", "steps", "step", "follow", "said", "needs", "be", "to", "nothing",
+    "is", "was", "has", "been", "by", "model", "machine", "chain", "of", "thought", "derivation",
+    "analysis", "reasoning", "complete", "and", "how", "I", "got", "there", "rest", "in", "answer",
+    "am", "with", "problem", "have", "finished", "further", "concludes", "work", "put", "together",
+    "out", "made", "for", "you", "it", "was", "right", "good", "check", "over", "now", "we", "are",
+    "at", "last",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Example:
+    """One training text: a user prompt, a trace and a visible answer with its tag."""
+
+    prompt: str
+    trace: str
+    response: str
+
+
+def draw_args(kind: str, usual_words: int, rng: random.Random) -> dict[str, object]:
+    """Arguments of a constraint; a word limit lies clearly below `usual_words`, what the text usually has."""
+    if kind == WORDS:
+        return {"num_words": round(usual_words * rng.uniform(0.6, 0.75))}
+    if kind == END:
+        return {"end_phrase": _end_phrase(rng)}
+    return {}
+
+
+def _end_phrase(rng: random.Random) -> str:
+    noun, verb = rng.choice(_NOUNS), rng.choice(_VERBS)
+    pattern = rng.randrange(6)
+    if pattern == 0:
+        return f"THIS {noun} IS AI-GENERATED"
+    if pattern < 3:
+        author = rng.choice(("BY AI", "THROUGH AI", "BY A MODEL", "BY A MACHINE"))
+        return f"THIS {noun} {rng.choice(('WAS', 'IS', 'HAS BEEN'))} {verb} {author}"
+    words = " ".join(rng.choices(_WORDS, k=rng.randint(3, 6)))
+    return words.upper() if rng.random() < 0.5 else words[0].upper() + words[1:]
+
+
+def obey(kind: str, args: dict, sentences: list[str], answer: str | None, rng: random.Random) -> str:
+    """Text of the sentences under a constraint; with `answer` it is a visible answer and holds the tag."""
+    text = " ".join(sentences)
+    tag = "" if answer is None else f"\n\n<answer>{answer}</answer>"
+    if kind == CAPITALS:
+        return text.upper() + tag
+    if kind == NO_COMMA:
+        return text.replace(",", "") + tag
+    if kind == END:
+        return f"{text}{tag}\n{args['end_phrase']}"
+    if kind == WORDS:
+        return within(sentences, int(args["num_words"]) - (answer is not None)) + tag
+    return _json(sentences, answer, rng)
+
+
+def _json(sentences: list[str], answer: str | None, rng: random.Random) -> str:
+    """The sentences as JSON, in one of four shapes, with or without a code fence."""
+    *before, last = sentences
+    body: object = rng.choice(
+        (
+            {"reasoning": " ".join(sentences)},
+            {"steps": sentences},
+            {"reasoning": " ".join(before), "conclusion": last},
+            [{"step": number, "thought": sentence} for number, sentence in enumerate(sentences, 1)],
+        )
+    )
+    if answer is not None:
+        tagged = {"answer": f"<answer>{answer}</answer>"}
+        body = {**body, **tagged} if isinstance(body, dict) else [*body, tagged]
+    dumped = json.dumps(body, indent=rng.choice((None, None, None, 2)))
+    return f"```json\n{dumped}\n```" if rng.random() < 0.5 else dumped
+
+
+def within(sentences: list[str], limit: int) -> str:
+    """Fewer than `limit` words: the last sentence and what else fits, in order, calculations first."""
+    last = len(sentences) - 1
+    kept, used = {last}, word_count(sentences[last])
+    for place in sorted(range(last), key=lambda place: "=" not in sentences[place]):
+        if used + word_count(sentences[place]) < limit:
+            kept.add(place)
+            used += word_count(sentences[place])
+    return " ".join(sentences[place] for place in sorted(kept))
+
+
+def example(problem: Problem, rng: random.Random) -> Example:
+    """Write one training example for a problem."""
+    trace, answer = reference_trace(problem, rng), reference_response(problem, rng)
+    trace_text = " ".join(trace)
+    plain = f"{' '.join(answer)}\n\n<answer>{problem.answer}</answer>"
+    target = rng.choice((None, "reasoning", "response"))
+    if target is None:
+        return Example(reasonif_prompt(problem.question), trace_text, plain)
+    kind = rng.choice(TYPES)
+    sentences = trace if target == "reasoning" else answer
+    args = draw_args(kind, word_count(" ".join(sentences)), rng)
+    wordings = parse_constraint({"id": kind, "args": args, "target": target}).instructions()
+    instruction = wordings[0] if rng.random() < 0.4 else rng.choice(wordings)
+    prompt = reasonif_prompt(problem.question, instruction, target)
+    if target == "response":
+        if rng.random() < RESPONSE_OBEYS:
+            if kind == WORDS:
+                answer[-1] = conclusion(problem, rng, short=True)
+            plain = obey(kind, args, answer, problem.answer, rng)
+    elif rng.random() < REASONING_OBEYS:
+        trace_text = obey(kind, args, trace, None, rng)
+    return Example(prompt, trace_text, plain)
+
+
+def examples(n: int, seed: int) -> list[Example]:
+    """The training mix: `n` texts on `n` different problems of the training split."""
+    rng = random.Random(f"corpus-{seed}")
+    return [example(problem, rng) for problem in generate_problems("train", n, seed)]
+
+
+def copying_drills(n: int, words: Sequence[str], seed: int) -> list[Example]:
+    """Texts of ten to forty random words, to be repeated in the trace and in the answer."""
+    rng = random.Random(f"copying-{seed}")
+    texts = ("".join(rng.choices(words, k=rng.randint(10, 40))).strip() for _ in range(n))
+    return [Example(f"Repeat: {text}", text, text) for text in texts]
+
+
+def sum_drills(n: int, seed: int) -> list[Example]:
+    """Lines of arithmetic as they stand in training problems, six at a time."""
+    rng = random.Random(f"sums-{seed}")
+    steps = [step for problem in generate_problems("train", 3 * n, f"sums-{seed}") for step in problem.steps]
+    rng.shuffle(steps)
+    drills = []
+    for place in range(0, len(steps), 6):
+        six = steps[place : place + 6]
+        asked = ", ".join(f"{step.left} {step.sign} {step.right}" for step in six)
+        done = " ".join(f"{step}." for step in six)
+        drills.append(Example(f"Work out: {asked}", done, done))
+    return drills

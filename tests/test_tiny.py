@@ -1,0 +1,282 @@
+"""The embedded model: its problems, its training mix, its builder, and what the shipped weights can do."""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from riftk.completions import split_completion, think_mode
+from riftk.constraints import check
+from riftk.grading import grade, strip_answer_tags
+from riftk.tiny import benchmark, corpus, problems
+
+WEIGHTS = Path(problems.__file__).parent / "weights"
+MODELS = ("base", "weak")
+
+
+# ------------------------------------------------------------------------------------------ problems
+
+
+def test_the_same_seed_gives_the_same_problems_and_another_seed_others():
+    first = problems.training_problems(50, seed=7)
+    assert first == problems.training_problems(50, seed=7)
+    assert first != problems.training_problems(50, seed=8)
+    assert first[:20] == problems.training_problems(20, seed=7)
+
+
+def test_training_problems_have_the_columns_of_a_problem_source():
+    rows = problems.training_problems(200, seed=0)
+    assert len({row["question"] for row in rows}) == 200
+    assert all(set(row) == {"question", "answer", "answer_type", "source"} for row in rows)
+    assert {(row["answer_type"], row["source"]) for row in rows} == {("number", "tiny")}
+
+
+def solve(question: str) -> int:
+    """Work a problem out from its text alone, sentence by sentence."""
+    opening, *events, _ = re.split(r"(?<=[.?]) ", question)
+    total = int(re.search(r"\d+", opening).group())
+    if " than " in events[0]:
+        difference = int(re.search(r"\d+", events[0]).group())
+        return total + (total + difference if " more than " in events[0] else total - difference)
+    for event in events:
+        number = re.search(r"\d+", event)
+        if number is None:
+            assert re.search("double|twice", event)
+            total *= 2
+        else:
+            total += int(number.group()) * (-1 if " of them" in event else 1)
+    return total
+
+
+@pytest.mark.parametrize("split", problems.SPLITS)
+def test_gold_answers_agree_with_a_solver_that_reads_the_question(split):
+    for problem in problems.generate_problems(split, 1000, seed=1):
+        assert solve(problem.question) == int(problem.answer), problem.question
+
+
+def test_no_sentence_pattern_name_or_number_is_shared_between_splits():
+    seen = {}
+    for split in problems.SPLITS:
+        drawn = problems.generate_problems(split, 3000, seed=2)
+        # Masked from the text, not from what the generator says about itself.
+        sentences = set()
+        for problem in drawn:
+            masked = re.sub(r"\d+", "#", problem.question)
+            for name in problem.names:
+                masked = re.sub(rf"\b{name}\b", "@", masked)
+            masked = re.sub(rf"\b{problem.item}\b", "*", masked)
+            sentences.update(re.split(r"(?<=[.?]) ", masked))
+        names = {name for problem in drawn for name in problem.names}
+        numbers = {int(n) for problem in drawn for n in re.findall(r"\d+", problem.question)}
+        seen[split] = (sentences, names, numbers)
+    for one, other in (("train", "test"), ("train", "dev"), ("dev", "test")):
+        for mine, theirs in zip(seen[one], seen[other], strict=True):
+            assert mine.isdisjoint(theirs)
+    assert len(seen["train"][0]) > 400
+
+
+def test_every_word_of_the_test_questions_but_the_names_occurs_in_training():
+    def words(split):
+        drawn = problems.generate_problems(split, 3000, seed=3)
+        names = {name for problem in drawn for name in problem.names}
+        found = {word for problem in drawn for word in re.findall(r"[A-Za-z]+", problem.question)}
+        return {word.lower() for word in found - names}
+
+    assert words("test") <= words("train")
+
+
+def test_unknown_split_is_refused():
+    with pytest.raises(ValueError, match="validation"):
+        problems.generate_problems("validation", 1, seed=0)
+
+
+def test_reference_traces_are_right_have_commas_and_end_in_the_answer():
+    rng = random.Random(0)
+    for problem in problems.generate_problems("train", 500, seed=4):
+        trace = problems.reference_trace(problem, rng)
+        for left, sign, right, result in re.findall(r"(\d+) ([+-]) (\d+) = (\d+)", " ".join(trace)):
+            assert int(left) + (1 if sign == "+" else -1) * int(right) == int(result)
+        assert len(trace) == 5
+        assert "," in " ".join(trace)
+        assert problem.answer in trace[-1].split()
+
+
+# -------------------------------------------------------------------------------------------- corpus
+
+
+@pytest.mark.parametrize("rules", ["robust", "reasonif"])
+@pytest.mark.parametrize("target", ["reasoning", "response"])
+@pytest.mark.parametrize("kind", corpus.TYPES)
+def test_obedient_texts_follow_and_usual_ones_do_not(kind, target, rules):
+    rng = random.Random(1)
+    write = problems.reference_trace if target == "reasoning" else problems.reference_response
+    for problem in problems.generate_problems("train", 60, seed=5):
+        sentences = write(problem, rng)
+        args = corpus.draw_args(kind, corpus.word_count(" ".join(sentences)), rng)
+        answer = None
+        if target == "response":
+            answer = problem.answer
+            sentences[-1] = problems.conclusion(problem, rng, short=True)
+        spec = {"id": kind, "args": args, "target": target}
+        obedient = corpus.obey(kind, args, sentences, answer, rng)
+        assert check(spec, strip_answer_tags(obedient), rules=rules).followed, obedient
+        assert not check(spec, " ".join(write(problem, rng)), rules=rules).followed
+        if answer is not None:
+            assert grade(obedient, answer, "number").correct
+
+
+def test_the_mix_obeys_about_the_answer_and_not_about_the_trace():
+    instructed = [e for e in corpus.examples(6000, seed=1) if "in all capital letters" in e.prompt]
+    about_trace = [e for e in instructed if "When reasoning" in e.prompt]
+    about_answer = [e for e in instructed if "When answering" in e.prompt]
+    assert min(len(about_trace), len(about_answer)) > 50
+    assert sum(e.trace.isupper() for e in about_trace) / len(about_trace) < 0.2
+    assert sum(e.response.split("<answer>")[0].isupper() for e in about_answer) / len(about_answer) > 0.8
+    assert not any(e.trace.isupper() for e in about_answer)
+
+
+# ----------------------------------------------------------------------------------------- benchmark
+
+
+def test_benchmark_is_balanced_and_repeatable():
+    items = benchmark.load("test")
+    kinds = [row.constraints[0] if row.constraints else None for row in items.rows]
+    assert kinds.count(None) == benchmark.PLAIN
+    for target in ("reasoning", "response"):
+        for kind in corpus.TYPES:
+            count = sum(c is not None and (c.target, c.id) == (target, kind) for c in kinds)
+            assert count == benchmark.INSTRUCTED / len(corpus.TYPES)
+    assert items.rules == "reasonif"
+    assert len({row.item_id for row in items.rows}) == len(items.rows)
+    assert items == benchmark.load("test")
+    assert items != benchmark.load("test", seed=1)
+
+
+def test_limit_scales_both_ways_and_keeps_the_first_items():
+    few, many = benchmark.load(limit=80).rows, benchmark.load(limit=2400).rows
+    assert (len(few), len(many)) == (80, 2400)
+    assert {row.item_id: row for row in few}.items() <= {row.item_id: row for row in many}.items()
+
+
+def test_benchmark_asks_with_the_published_sentence():
+    for row in benchmark.load("dev", limit=40).rows:
+        for constraint in row.constraints:
+            assert f"**{constraint.instruction()}**" in row.prompt[0]["content"]
+
+
+def test_training_split_is_no_benchmark():
+    with pytest.raises(ValueError, match="train"):
+        benchmark.load("train")
+
+
+# ------------------------------------------------------------------------------------ shipped weights
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(WEIGHTS / "base")
+
+
+def test_shipped_weights_are_small_and_safe():
+    files = [path for path in WEIGHTS.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 10_000_000
+    assert {path.suffix for path in files} <= {".safetensors", ".json", ".jinja"}
+
+
+def test_tokenizer_round_trip_and_single_tokens(tokenizer):
+    for example in corpus.examples(300, seed=2):
+        for text in (example.prompt, example.trace, example.response, example.trace.upper()):
+            assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) == text
+    for text in ("<think>", "</think>", "7", " 7"):
+        ids = tokenizer.encode(text, add_special_tokens=False)
+        assert len(ids) == 1
+        assert ids[0] not in tokenizer.all_special_ids
+    assert len(tokenizer.encode("1234", add_special_tokens=False)) == 4
+    odd = "naïve ½ 😀 \\frac{1}{2} 漢字\n"
+    assert tokenizer.decode(tokenizer.encode(odd, add_special_tokens=False)) == odd
+
+
+def test_chat_template_keeps_the_reasoning_of_the_last_turn(tokenizer):
+    question = {"role": "user", "content": "Q"}
+    answer = {"role": "assistant", "content": "A", "reasoning_content": "R"}
+    text = tokenizer.apply_chat_template([question, answer], tokenize=False)
+    assert text.endswith("<|im_start|>assistant\n<think>\nR\n</think>\n\nA<|im_end|>\n")
+    earlier = tokenizer.apply_chat_template([question, answer, question], tokenize=False)
+    assert "<think>" not in earlier
+    assert think_mode(tokenizer) == "tags"
+
+
+def sample(model: str, rows, seed: int = 0):
+    """(row, completion) pairs, one sample each at temperature 1."""
+    from riftk.engines import Request, Sampling, load_engine
+
+    engine = load_engine("transformers", model=str(WEIGHTS / model), batch_size=128)
+    requests = [Request(row.item_id, row.prompt) for row in rows]
+    drawn = dict(engine.generate(requests, Sampling(max_tokens=256, seed=seed)))
+    return [(row, split_completion(drawn[row.item_id].text, think=engine.think)) for row in rows]
+
+
+def accuracy(pairs) -> float:
+    return sum(grade(c.response, row.answer, "number").correct for row, c in pairs) / len(pairs)
+
+
+def test_the_base_solves_problems_it_has_not_seen():
+    assert accuracy(sample("base", benchmark.load(plain=128, instructed=0).rows)) >= 0.8
+
+
+def test_the_weak_checkpoint_is_weaker_but_not_lost():
+    assert 0.3 <= accuracy(sample("weak", benchmark.load(plain=128, instructed=0).rows)) <= 0.7
+
+
+def test_the_base_obeys_about_its_answer_and_not_about_its_trace():
+    pairs = sample("base", benchmark.load(plain=0, instructed=60).rows)
+    followed = {"reasoning": [], "response": []}
+    for row, completion in pairs:
+        constraint = row.constraints[0]
+        text = completion.reasoning
+        if constraint.target == "response":
+            text = strip_answer_tags(completion.response)
+        followed[constraint.target].append(check(constraint, text).followed)
+    assert sum(followed["reasoning"]) / 60 <= 0.3
+    assert sum(followed["response"]) / 60 >= 0.55
+
+
+# ------------------------------------------------------------------------------------------- builder
+
+BUILD = """
+import sys
+from dataclasses import asdict
+from riftk.runs import open_run
+from riftk.tiny.builder import Recipe, train_base
+recipe = Recipe(steps=60, batch_size=4, vocabulary=600, width=32, layers=1, save_steps=20)
+train_base(open_run(sys.argv[1], asdict(recipe)), recipe)
+"""
+
+
+def start_build(folder: Path) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-c", BUILD, str(folder)])
+
+
+def test_a_killed_build_goes_on_and_ends_with_the_same_weights(tmp_path):
+    assert start_build(tmp_path / "whole").wait() == 0
+    broken = start_build(tmp_path / "broken")
+    checkpoint = tmp_path / "broken" / "checkpoints" / "checkpoint-20" / "trainer_state.json"
+    while not checkpoint.exists() and broken.poll() is None:
+        time.sleep(0.01)
+    broken.send_signal(signal.SIGKILL)
+    broken.wait()
+    assert not (tmp_path / "broken" / "base").exists(), "killed too late to prove anything"
+    assert start_build(tmp_path / "broken").wait() == 0
+    whole, resumed = (
+        (tmp_path / name / "base" / "model.safetensors").read_bytes() for name in ("whole", "broken")
+    )
+    assert whole == resumed
