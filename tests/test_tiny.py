@@ -257,7 +257,7 @@ import sys
 from dataclasses import asdict
 from riftk.runs import open_run
 from riftk.tiny.builder import Recipe, train_base
-recipe = Recipe(steps=60, batch_size=4, vocabulary=600, width=32, layers=1, save_steps=20)
+recipe = Recipe(steps=60, batch_size=4, vocabulary=600, width=32, layers=1, save_steps=20, finishing_steps=20)
 train_base(open_run(sys.argv[1], asdict(recipe)), recipe)
 """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,8 @@ class Recipe:
         steps: optimiser steps.
         copying_steps: how many of them, at the beginning, go to copying alone.
         copying_share, sums_share: share of drills among the other texts.
+        finishing_steps, finishing_rate, finishing_sums_share: a second cycle on new texts, with more sums:
+            after the first one every error that is left is one of arithmetic.
         batch_size: texts per step; no text is seen twice.
         learning_rate: peak of a cosine schedule.
         seed: of the corpus, the first weights and the order.
@@ -102,20 +104,51 @@ def build(out_dir: Path | str, recipe: Recipe | None = None) -> Path:
 
 
 def train_base(run: RunFolder, recipe: Recipe) -> None:
-    """Write the corpus, train on it, and save the model and its tokenizer in `base/`."""
-    later = (recipe.steps - recipe.copying_steps) * recipe.batch_size
-    copies, sums = round(later * recipe.copying_share), round(later * recipe.sums_share)
-    mix = examples(later - copies - sums, recipe.seed)
+    """Train both cycles, and save the model and its tokenizer in `base/`."""
+    from transformers import AutoModelForCausalLM
+
+    mix = mixture(recipe)
     tokenizer = build_tokenizer(mix[:8000], recipe.vocabulary)
-    words = drill_words(tokenizer)
-    first = recipe.copying_steps * recipe.batch_size
-    drills = copying_drills(first + copies, words, recipe.seed)
-    mix += drills[first:] + sum_drills(sums, recipe.seed)
-    random.Random(recipe.seed).shuffle(mix)
-    rows = batches(supervise(tokenizer, drills[:first]), recipe) + batches(supervise(tokenizer, mix), recipe)
-    train(build_model(tokenizer, recipe), tokenizer, rows, run, recipe)
-    ship(Path(run.last_checkpoint()), run.path / "base")
+    train(build_model(tokenizer, recipe), tokenizer, drilled(mix, tokenizer, recipe), run, recipe)
+    finishing = replace(
+        recipe,
+        steps=recipe.finishing_steps,
+        copying_steps=0,
+        sums_share=recipe.finishing_sums_share,
+        learning_rate=recipe.finishing_rate,
+        seed=recipe.seed + 1,
+    )
+    model = AutoModelForCausalLM.from_pretrained(run.last_checkpoint())
+    second = RunFolder(run.path / "finishing", run.lock)
+    train(model, tokenizer, drilled(mixture(finishing), tokenizer, finishing), second, finishing)
+    ship(Path(second.last_checkpoint()), run.path / "base")
     run.mark_finished("train")
+
+
+def mixture(recipe: Recipe) -> list[Example]:
+    """The texts of a cycle that are no drills."""
+    return examples(_later(recipe) - sum(_drill_counts(recipe)), recipe.seed)
+
+
+def drilled(mix: list[Example], tokenizer: Any, recipe: Recipe) -> list[dict[str, list[int]]]:
+    """The rows of a cycle in their order: copying alone at first, then the mix and its share of drills."""
+    first = recipe.copying_steps * recipe.batch_size
+    copies, sums = _drill_counts(recipe)
+    drills = copying_drills(first + copies, drill_words(tokenizer), recipe.seed)
+    texts = mix + drills[first:] + sum_drills(sums, recipe.seed)
+    random.Random(recipe.seed).shuffle(texts)
+    return batches(supervise(tokenizer, drills[:first]), recipe) + batches(
+        supervise(tokenizer, texts), recipe
+    )
+
+
+def _later(recipe: Recipe) -> int:
+    return (recipe.steps - recipe.copying_steps) * recipe.batch_size
+
+
+def _drill_counts(recipe: Recipe) -> tuple[int, int]:
+    """How many texts, after those of the copying steps, are to be copied and how many are sums."""
+    return round(_later(recipe) * recipe.copying_share), round(_later(recipe) * recipe.sums_share)
 
 
 def supervise(tokenizer: Any, texts: Sequence[Example]) -> list[dict[str, list[int]]]:
