@@ -10,35 +10,19 @@ OWN = {
     path.stem: path.read_text(encoding="utf-8")
     for path in (Path(__file__).parent / "templates").glob("*.jinja")
 }
-SPECIAL = (
-    *(
-        "<|im_start|>",
-        "<|im_end|>",
-        "<|endoftext|>",
-        "</s>",
-        "<eos>",
-        "<|eot_id|>",
-        "<end_of_turn>",
-        "<turn|>",
-    ),
-    *(
-        "<｜begin▁of▁sentence｜>",
-        "<｜User｜>",
-        "<｜Assistant｜>",
-        "<｜end▁of▁sentence｜>",
-        "<|END_OF_TURN_TOKEN|>",
-    ),
-    *(
-        "<|start|>",
-        "<|channel|>",
-        "<|message|>",
-        "<|end|>",
-        "<|return|>",
-        "<|eom|>",
-        "<|eot|>",
-        "<end_of_utterance>",
-    ),
-)
+SPECIAL = [
+    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "</s>", "<eos>", "<|eot_id|>", "<end_of_turn>", "<turn|>",
+    "<｜begin▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>",
+    "<|END_OF_TURN_TOKEN|>", "<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|eom|>",
+    "<|eot|>", "<end_of_utterance>",
+]  # fmt: skip
+# Of trl's templates: they delete the trace, never end the turn, close the block in the prompt, or take
+# content in parts only.
+KEEP_NO_TRACE = [
+    "deepseek_r1_distill", "deepseekv3", "deepseekv3_training", "glm4moe", "glm4moe_training",
+    "qwen3_5_nothink", "qwen3_5_nothink_training", "idefics3", "idefics3_training", "llava_next",
+    "llava_next_training", "smolvlm", "smolvlm_training",
+]  # fmt: skip
 _TEXT = (
     "Sentinel question of riftk. Sentinel trace of riftk. Sentinel answer of riftk. user assistant system "
     "analysis commentary final. We add three apples to four pears, so there are seven. The answer is 7."

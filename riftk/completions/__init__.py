@@ -7,7 +7,7 @@ message form in which a template keeps a trace and supervises it.
 
 from __future__ import annotations
 
-from riftk.completions.split import THINK_MODES, Completion, response_start, split_completion
+from riftk.completions.split import TAGS, THINK_MODES, Completion, response_start, split_completion
 from riftk.completions.templates import (
     generation_prompt,
     opens_trace,
@@ -18,6 +18,7 @@ from riftk.completions.templates import (
 )
 
 __all__ = [
+    "TAGS",
     "THINK_MODES",
     "Completion",
     "generation_prompt",

@@ -155,7 +155,7 @@ def _form(tokenizer: Any) -> _Form:
         if fault not in faults:
             faults.append(fault)
     raise ValueError(
-        f"this chat template keeps and supervises a reasoning trace in no form ({'; or '.join(faults)}). Take a "
+        f"this chat template keeps and supervises a trace in no form ({'; or '.join(faults)}). Take a "
         "template made for training: tokenizer.chat_template = "
         "trl.chat_template_utils.get_training_chat_template(tokenizer) for the families that trl knows "
         "(DeepSeek-R1-Distill is one), or one that renders the assistant's content unchanged and ends the "

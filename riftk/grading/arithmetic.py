@@ -68,9 +68,9 @@ def _words(text: str) -> frozenset[str]:
 
 _UNIT_LETTERS = frozenset("mgsLlhKNJWVCFA")
 _SHORT_WORDS = _words(
-    "cm mm km nm um pm kg mg lb lbs oz ml mL cL dL kL ft in yd mi hr hrs min sec ms Hz kHz MHz GHz eV keV MeV "
-    "GeV mol Pa kPa MPa atm dB kW MW kJ mph kph cal deg rad day st nd rd th usd USD EUR GBP am pm cc sq cu "
-    "is of the and per a an to we so for as at on by it he she all out be"
+    "cm mm km nm um pm kg mg lb lbs oz ml mL cL dL kL ft in yd mi hr hrs min sec ms Hz kHz MHz GHz eV keV "
+    "MeV GeV mol Pa kPa MPa atm dB kW MW kJ mph kph cal deg rad day st nd rd th usd USD EUR GBP am pm cc "
+    "sq cu is of the and per a an to we so for as at on by it he she all out be"
 )
 FUNCTIONS = _words("sin cos tan cot sec csc arcsin arccos arctan log ln lg exp sqrt cbrt pi tau phi theta")
 
