@@ -215,13 +215,13 @@ def test_chat_template_keeps_the_reasoning_of_the_last_turn(tokenizer):
     assert think_mode(tokenizer) == "tags"
 
 
-def sample(model: str, rows, seed: int = 0):
-    """(row, completion) pairs, one sample each at temperature 1."""
+def answers(model: str, rows, temperature: float = 0.0):
+    """(row, completion) pairs, one completion each."""
     from riftk.engines import Request, Sampling, load_engine
 
     engine = load_engine("transformers", model=str(WEIGHTS / model), batch_size=128)
     requests = [Request(row.item_id, row.prompt) for row in rows]
-    drawn = dict(engine.generate(requests, Sampling(max_tokens=256, seed=seed)))
+    drawn = dict(engine.generate(requests, Sampling(temperature=temperature, max_tokens=256)))
     return [(row, split_completion(drawn[row.item_id].text, think=engine.think)) for row in rows]
 
 
@@ -230,15 +230,17 @@ def accuracy(pairs) -> float:
 
 
 def test_the_base_solves_problems_it_has_not_seen():
-    assert accuracy(sample("base", benchmark.load(plain=128, instructed=0).rows)) >= 0.8
+    assert accuracy(answers("base", benchmark.load(plain=200, instructed=0).rows)) >= 0.8
 
 
 def test_the_weak_checkpoint_is_weaker_but_not_lost():
-    assert 0.3 <= accuracy(sample("weak", benchmark.load(plain=128, instructed=0).rows)) <= 0.7
+    assert (
+        0.3 <= accuracy(answers("weak", benchmark.load(plain=128, instructed=0).rows, temperature=1)) <= 0.7
+    )
 
 
 def test_the_base_obeys_about_its_answer_and_not_about_its_trace():
-    pairs = sample("base", benchmark.load(plain=0, instructed=60).rows)
+    pairs = answers("base", benchmark.load(plain=0, instructed=60).rows, temperature=1)
     followed = {"reasoning": [], "response": []}
     for row, completion in pairs:
         constraint = row.constraints[0]

@@ -46,10 +46,13 @@ _PIECES = r" ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\n+|\s+"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a build depends on. The defaults are those of the shipped weights.
+    """What a build depends on.
+
+    The defaults are those of the shipped weights, which were trained when the problems still borrowed in
+    subtractions (see `riftk.tiny.problems`): a build made now has the same shape and other figures.
 
     Args:
-        steps: optimiser steps.
+        steps: optimiser steps of the first cycle.
         copying_steps: how many of them, at the beginning, go to copying alone.
         copying_share, sums_share: share of drills among the other texts.
         finishing_steps, finishing_rate, finishing_sums_share: a second cycle on new texts, with more sums:
@@ -63,28 +66,31 @@ class Recipe:
         weak_accuracy: plain accuracy that the weaker checkpoint comes closest to.
     """
 
-    steps: int = 6000
+    steps: int = 5000
     copying_steps: int = 1000
     copying_share: float = 0.04
-    sums_share: float = 0.05
+    sums_share: float = 0.1
+    finishing_steps: int = 2500
+    finishing_rate: float = 2e-3
+    finishing_sums_share: float = 0.35
     batch_size: int = 16
     learning_rate: float = 3e-3
     seed: int = 0
     vocabulary: int = 1408
     width: int = 128
     layers: int = 4
-    save_steps: int = 300
+    save_steps: int = 250
     weak_accuracy: float = 0.5
 
 
-def build(out_dir: Path | str, recipe: Recipe | None = None) -> Path:
+def build(out_dir: Path | str, **settings: Any) -> Path:
     """Build the embedded model in a folder: `base`, `weak` and a table of what they can do.
 
     Started again on the same folder, a build goes on at its last checkpoint.
 
     Args:
-        out_dir: receives `base/`, `weak/`, `checkpoints/` and `summary.md`.
-        recipe: settings; None takes those of the shipped weights.
+        out_dir: receives `base/`, `weak/`, the checkpoints of both cycles, `eval/` and `summary.md`.
+        settings: fields of `Recipe`; those left out keep their defaults.
 
     Returns:
         The folder of the base model.
@@ -92,7 +98,7 @@ def build(out_dir: Path | str, recipe: Recipe | None = None) -> Path:
     Raises:
         riftk.runs.RunError: the folder belongs to other settings or to a running build.
     """
-    recipe = recipe or Recipe()
+    recipe = Recipe(**settings)
     run = open_run(out_dir, asdict(recipe))
     if not run.is_finished("train"):
         train_base(run, recipe)
