@@ -150,8 +150,7 @@ def check_supervision(
 
 
 def is_trained(row: Mapping[str, Sequence[int]], ends: Container[int] = ()) -> bool:
-    """Whether a row carries loss on anything but its last token, where that is one of `ends`
-    (`turn_end_ids`)."""
+    """Whether a row carries loss on anything but a last token that is one of `ends` (see `turn_end_ids`)."""
     labels = row["labels"]
     content = labels[:-1] if labels and labels[-1] in ends else labels
     return any(label != IGNORED for label in content)
@@ -198,8 +197,7 @@ def _tokens(tokenizer: Any, start: str, turn: str) -> tuple[list[int], list[int]
 
 
 def _turn_end(tokenizer: Any, ids: list[int], offsets: list[tuple[int, int]], answer_end: int) -> int:
-    """Index of the token that ends the turn: the EOS token behind the answer, else the first added token
-    there."""
+    """Index of the token that ends the turn: EOS behind the answer, else the first added token there."""
     behind = [index for index, offset in enumerate(offsets) if offset[0] >= answer_end]
     for ends in ({tokenizer.eos_token_id}, turn_end_ids(tokenizer)):
         for index in behind:

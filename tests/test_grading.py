@@ -84,10 +84,10 @@ def test_golden_iffr_answers(case):
         ("\\boxed 7", "7"),
         ("\\boxed{7} then \\boxed{8 and cut", "7"),
         ("work\n#### 1,234", "1,234"),
-        ("#### Step 3 is the hardest of them all, so let us look at it again\nThe answer is 7.", "7"),
+        ("#### Step 3\nShe cannot eat 2 of them, so 7 are left.", "7"),
         ("The answer is 6. No, the answer is 7 apples.", "7 apples"),
         ("**Final Answer:** 7", "7"),
-        ("The final answer to the question should be $\\frac{1}{2}$.", "\\frac{1}{2}$"),
+        ("The final answer to the question should be $\\frac{1}{2}$.", "\\frac{1}{2}"),
         ("\\boxed{7}\n\nThe answer is consistent with a search.", "7"),
         ("He has 3 apples. She has 4 pears. They have 7.", "7"),
         ("The total is 8.\n\nIs there anything else I can help with?", "8"),
@@ -253,6 +253,8 @@ def test_the_trace_is_passed_over_and_an_open_one_is_no_answer():
         ("\\boxed{\\text{C}}", "C"),
         ("<answer>b</answer> although A and C are close", "B"),
         ("A or B", None),
+        ("A is right because it conducts heat", "A"),
+        ("Options A and C are wrong, so option B it is; the answer: B", "B"),
         ("A good question", None),
         ("", None),
         ("<answer>sound and heat</answer>", None),
@@ -305,7 +307,7 @@ def test_text_of_a_model_is_never_run(tmp_path):
     for response in (
         f"\\boxed{{{code}}}",
         f"<answer>{code}</answer>",
-        f"#### {code} 5",
+        f"#### {code}",
         f"The answer is {code}",
     ):
         for gold in ("5", "x+1", code + "+1"):

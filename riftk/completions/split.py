@@ -208,8 +208,7 @@ def _tag_layout(text: str, prefilled: bool) -> _Layout | None:
 
 
 def _family_in_use(text: str, marks: list[tuple[int, int, int, bool]]) -> int | None:
-    """The family whose opening tag begins the text, else the first that closes a block, else that opens
-    one."""
+    """The family whose opening tag begins the text, else the first that closes (or only opens) a block."""
     if not marks:
         return None
     start, _, family, opening = marks[0]

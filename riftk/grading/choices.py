@@ -9,16 +9,16 @@ from riftk.grading.notation import strip_markdown
 
 _TAIL = 2000  # characters read from the end of a response
 _BPE = str.maketrans("Ġ▁", "  ")
-_STATED = re.compile(
-    r"\b(?:answer|option|choice|choose|select|pick)\b(?:[^\S\n]+(?:is|to|the|this|question|correct|best|final|option"
-    r"|choice|letter|should|must|be|would|will|therefore|thus))*[^\S\n]*[:=]?\s*(?:\\(?:text|mathrm|boxed)\s*\{)?"
-    r"[\s(\[{\"'“]*([A-Z])(?![\w'’])",
-    re.IGNORECASE,
+_LETTER_BEHIND = (
+    r"\b(?:[^\S\n]+(?:is|to|the|this|question|correct|best|final|option|choice|letter|should|must|be|would|will"
+    r"|therefore|thus))*[^\S\n]*[:=]?\s*(?:\\(?:text|mathrm|boxed)\s*\{)?[\s(\[{\"'“]*([A-Z])(?![\w'’])"
 )
+_ANSWER = re.compile(r"\banswer" + _LETTER_BEHIND, re.IGNORECASE)
+_OPTION = re.compile(r"\b(?:option|choice|choose|select|pick)" + _LETTER_BEHIND, re.IGNORECASE)
 _FIRST = re.compile(r"[\W_]*([A-Z])\s*[).:\]]")
 _ALONE = re.compile(r"[\W_]*(?:\\(?:text|mathrm|mathbf)\s*\{)?[\W_]*([A-Za-z])[\W_]*")
 _STANDING = re.compile(r"(?<![A-Za-z0-9'’])([A-Z])(?![A-Za-z0-9'’])")
-_ARTICLE = re.compile(r"\s+[a-z]")
+_ARTICLE = re.compile(r"\s+(?!(?:or|and|is|was|seems|would|must|because|since|as)\b)[a-z]")
 _LABEL_SETS = (("positive", "negative"), ("yes", "no"), ("true", "false"))
 _NEGATION = re.compile(r"\b(?:not|isn't|never|neither|nor|non)[\s-]+(?:\w+\s+)?$", re.IGNORECASE)
 
@@ -34,9 +34,12 @@ def choice(text: str, letters: str = "ABCD") -> str | None:
     alone = _ALONE.fullmatch(text)
     if alone:
         return _among(alone[1], letters)
-    stated = [m[1] for m in _STATED.finditer(text) if not _is_article(m, text)]
+    stated = [m[1] for m in _ANSWER.finditer(text) if not _is_article(m, text)]
     if stated:
         return _among(stated[-1], letters)
+    options = {m[1].upper() for m in _OPTION.finditer(text) if not _is_article(m, text)}
+    if len(options) == 1:
+        return _among(options.pop(), letters)
     first = _FIRST.match(text)
     if first:
         return _among(first[1], letters)
@@ -69,7 +72,6 @@ def label(text: str, labels: tuple[str, ...] = ()) -> str | None:
 
 
 def labels_of(gold: str) -> tuple[str, ...]:
-    """The labels among which a gold label was chosen: its own set where it is a known one, else itself
-    alone."""
+    """The labels among which a gold label was chosen: the known set that it is of, else itself alone."""
     gold = gold.strip().lower()
     return next((labels for labels in _LABEL_SETS if gold in labels), (gold,))

@@ -145,8 +145,7 @@ def _same_inequality(gold: str, candidate: str, depth: int) -> bool | None:
 
 
 def _as_interval(text: str) -> tuple[str | None, str]:
-    """An inequality in one variable as an interval, with the variable; an interval as it is; (None, "")
-    else."""
+    """An inequality in one variable as an interval, and the variable; an interval as it is; else None."""
     parts, signs = [part.strip() for part in _RELATION.split(text)], _RELATION.findall(text)
     if not signs:
         outer = _outer(text)

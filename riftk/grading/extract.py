@@ -29,9 +29,13 @@ _LEADING = re.compile(r"(?:[\s:*_`\"“'‘]|\$+(?!\d)|\\[(\[])*")
 _SENTENCE_END = re.compile(r"\n|[.!?]+[\"”'’*_)\]]*(?=\s|$)|\\[)\]]")
 _MATH = re.compile(r"\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)")
 _REFUSAL = re.compile(
-    r"\b(?:can(?:no|')t|can not|could(?: not|n't)|unable|not sure|do(?: not|n't) know|g[ia]ve up|no idea)\b",
+    r"\b(?:I|we)(?: (?:am|are|was|were)|['’](?:m|re))? (?:can(?:no|['’])t|can not|could(?: not|n['’]t)|unable"
+    r"|not sure|do(?: not|n['’]t) know|g[ia]ve up|have no idea)\b"
+    r"|\b(?:can(?:no|['’])t|could(?: not|n['’]t)|unable to|not able to|failed to) (?:be )?"
+    r"(?:solved?|f[io]u?nd|determined?|answer(?:ed)?|finish(?:ed)?|completed?|computed?)\b",
     re.IGNORECASE,
 )
+_HEADING = re.compile(r"(?:step|case|part|section|method|example|problem|question|option)\b", re.IGNORECASE)
 _TRIES = 8  # markers looked at from the end
 
 
@@ -69,8 +73,7 @@ def extract_answer(response: str, answer_type: str = "math", *, letters: str = "
 
 
 def has_complete_answer_tag(response: str) -> bool:
-    """Whether the response holds an answer between `<answer>` and `</answer>`; echoes of the prompt do not
-    count."""
+    """Whether an answer stands between `<answer>` and `</answer>`; echoes of the prompt do not count."""
     return bool(_pairs(response))
 
 
@@ -114,6 +117,7 @@ def _tagged(text: str) -> str | None:
 
 
 def boxed(text: str) -> str | None:
+    """Content of the last complete `\\boxed{…}` (or `\\fbox`, in any letter case), None without one."""
     for mark in list(_BOX.finditer(text))[: -_TRIES - 1 : -1]:
         if text[mark.end() : mark.end() + 1] == "{":
             inside = _in_braces(text, mark.end())
@@ -145,11 +149,11 @@ def _in_braces(text: str, start: int) -> str | None:
 def _after_hashes(text: str) -> str | None:
     if "####" not in text:
         return None
-    lines = [m[1] for m in _HASHES.finditer(text)]
-    # "#### Step 3" is a heading: an answer has a number and little else.
-    return next(
-        (line for line in lines[: -_TRIES - 1 : -1] if len(line) <= 60 and any(map(str.isdigit, line))), None
-    )
+    for line in [m[1] for m in _HASHES.finditer(text)][: -_TRIES - 1 : -1]:
+        # a heading has no number, or one that counts steps, or is a sentence
+        if len(line) <= 60 and not _HEADING.match(line) and ("\\" in line or any(map(str.isdigit, line))):
+            return line
+    return None
 
 
 def _stated(text: str) -> str | None:
@@ -179,5 +183,7 @@ def _last_number(text: str) -> str | None:
 
 
 def _trimmed(text: str) -> str | None:
-    text = text.strip().strip('*_`"“”').strip()
-    return text.removesuffix(".").strip() or None
+    text = text.strip().strip('*_`"“”').strip().removesuffix(".")
+    if text.count("$") % 2:  # one of a pair was cut off
+        text = text.removesuffix("$")
+    return text.strip() or None

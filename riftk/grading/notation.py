@@ -63,8 +63,7 @@ _LAYOUT = (
 
 
 def fold_layout(text: str) -> str:
-    """LaTeX without spacing and sizing commands; one spelling of fractions, thousands, degrees and
-    escapes."""
+    """LaTeX without spacing and sizing; one spelling of fractions, thousands, degrees and escapes."""
     text = fold_signs(text)
     if "\\" in text or "{" in text or "~" in text or not text.isascii():
         for pattern, form in _LAYOUT:
