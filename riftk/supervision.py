@@ -197,7 +197,7 @@ def _tokens(tokenizer: Any, start: str, turn: str) -> tuple[list[int], list[int]
 
 
 def _turn_end(tokenizer: Any, ids: list[int], offsets: list[tuple[int, int]], answer_end: int) -> int:
-    """Index of the token that ends the turn: EOS behind the answer, else the first added token there."""
+    """Index of the token that ends the turn: EOS behind the answer, else the first special token there."""
     behind = [index for index, offset in enumerate(offsets) if offset[0] >= answer_end]
     for ends in ({tokenizer.eos_token_id}, turn_end_ids(tokenizer)):
         for index in behind:

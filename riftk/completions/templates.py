@@ -127,11 +127,12 @@ def _template_errors() -> tuple[type[Exception], ...]:
 
 
 def turn_end_ids(tokenizer: Any) -> set[int]:
-    """Ids of the tokens that can end a turn: the EOS token and every token added to the vocabulary."""
-    ids = set(tokenizer.added_tokens_decoder)
-    if tokenizer.eos_token_id is not None:
-        ids.add(tokenizer.eos_token_id)
-    return ids
+    """Ids of the tokens that can end a turn: the EOS token and all special ones.
+
+    Tokens that are merely added to the vocabulary (`</think>`, runs of newlines in Gemma's) cannot.
+    """
+    ids = {index for index, token in tokenizer.added_tokens_decoder.items() if token.special}
+    return ids if tokenizer.eos_token_id is None else ids | {tokenizer.eos_token_id}
 
 
 def _form(tokenizer: Any) -> _Form:
