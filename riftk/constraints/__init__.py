@@ -8,7 +8,20 @@
 from __future__ import annotations
 
 # Importing a module of constraints registers them.
-from . import case, ending, form, keywords, language, length, markdown, punctuation, wrapping  # noqa: F401
+from . import (  # noqa: F401
+    case,
+    content,
+    cotcontrol,
+    ending,
+    form,
+    keywords,
+    language,
+    length,
+    markdown,
+    paragraphs,
+    punctuation,
+    wrapping,
+)
 from .base import (
     Constraint,
     ConstraintError,

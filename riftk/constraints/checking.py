@@ -23,7 +23,8 @@ def check_all(
     Args:
         specs: constraints, or their mappings as in a row.
         text: reasoning or response, as the constraints' target says.
-        rules: "robust", "reasonif" or "reasonif-80" (language from the first 80 characters).
+        rules: "robust", or a published rulebook: "mathif", "reasonif", "reasonif-80" (language from the first
+            80 characters), "ifeval", "ifeval-loose", "cotcontrol".
 
     Raises:
         ConstraintError: an unknown id, argument or rulebook, or an id that a published rulebook lacks.

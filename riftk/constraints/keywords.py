@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from .base import Constraint, Span, Verdict, broken, constraint, followed
 from .language import vacuous
-from .length import RELATIONS, judge_count, whole_number
-from .text import HAN, HANGUL, KANA, UNSPACED, Text, visible
+from .length import RELATIONS, judge_count, judge_number, whole_number
+from .text import HAN, HANGUL, KANA, UNSPACED, Text, visible, without_commands
 
 _JOINED = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}]")  # scripts in which a word has no blanks around it
 
@@ -138,3 +138,59 @@ class KeywordFrequency(Constraint):
             return empty
         spans = keyword_spans(text.once(visible), self.keyword)
         return judge_count(spans, self.relation, int(self.frequency), f"{self.keyword.strip()!r}")
+
+
+@constraint("keywords:letter_frequency")
+class LetterFrequency(Constraint):
+    """A letter from a to z occurs, in either case, less than or at least a number of times.
+
+    Letters of LaTeX commands, which no reader sees, do not count; é is another letter than e. IFEval's file
+    has two rows with `#` and `!` for the letter, for which its evaluator draws a letter at random
+    (google-research/google-research#3427): they are refused.
+    """
+
+    published_response = (
+        "In your response, the letter {letter} should appear {let_relation} {let_frequency} times."
+    )
+    wording = (
+        "When {acting}, use the letter {letter} {let_relation} {let_frequency} times.",
+        "The letter {letter} must occur {let_relation} {let_frequency} times in your {text}.",
+        'Your {text} has to contain the letter "{letter}" {let_relation} {let_frequency} times.',
+        "Count the letter {letter} in your {text}: {let_relation} {let_frequency} times, please.",
+        "In your {text}, write the letter {letter} {let_relation} {let_frequency} times.",
+    )
+
+    letter: str
+    let_frequency: int
+    let_relation: str
+
+    def validate(self) -> None:
+        valid = isinstance(self.letter, str) and re.fullmatch("[A-Za-z]", self.letter) is not None
+        self.require(valid, "letter", "one letter from a to z")
+        self.require(
+            whole_number(self.let_frequency, least=1), "let_frequency", "a whole number of at least 1"
+        )
+        self.require(self.let_relation in RELATIONS, "let_relation", " or ".join(map(repr, RELATIONS)))
+
+    def wording_values(self) -> dict[str, object]:
+        return {
+            "letter": self.letter.lower(),
+            "let_frequency": int(self.let_frequency),
+            "let_relation": self.let_relation,
+        }
+
+    def robust(self, text: Text) -> Verdict:
+        if (empty := vacuous(text, self.target)) is not None:
+            return empty
+        seen = text.once(without_commands)
+        count = seen.count(self.letter.lower()) + seen.count(self.letter.upper())
+        return judge_letters(self, count, seen)
+
+
+def judge_letters(constraint: LetterFrequency, count: int, text: str) -> Verdict:
+    """Verdict on a number of letters; spans mark those in `text` that are too many."""
+    letter = constraint.letter.lower()
+    places = re.finditer(f"[{letter}{letter.upper()}]", text)
+    return judge_number(
+        count, constraint.let_relation, int(constraint.let_frequency), f"letter {letter!r}", places
+    )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from itertools import islice
+
 from .base import Constraint, Span, Verdict, broken, constraint, followed
 from .language import vacuous
-from .text import Text, word_count, word_tokens
+from .text import Text, full_sentences, word_count, word_tokens
 
 RELATIONS = ("less than", "at least")
 
@@ -34,6 +38,17 @@ def judge_count(spans: list[Span], relation: str, limit: int, thing: str) -> Ver
         return followed(reason)
     extra = spans[max(limit - 1, 0) :] if relation == "less than" else []
     return broken(relation_score(count, relation, limit), reason, extra)
+
+
+def judge_number(
+    count: int, relation: str, limit: int, thing: str, places: Iterable[re.Match[str]]
+) -> Verdict:
+    """As `judge_count`, for things so many that their places are looked up only where they are too many."""
+    reason = f"{thing}: {count}, and it takes {relation} {limit}"
+    if relation_holds(count, relation, limit):
+        return followed(reason)
+    extra = islice(places, max(limit - 1, 0), None) if relation == "less than" else ()
+    return broken(relation_score(count, relation, limit), reason, (place.span() for place in extra))
 
 
 @constraint("length_constraint_checkers:number_words")
@@ -82,7 +97,74 @@ class NumberWords(Constraint):
         return judge_words(self, text.once(word_count), text.raw)
 
 
-def judge_words(constraint: NumberWords, count: int, raw: str) -> Verdict:
+@constraint("length_constraints:number_words")
+class ResponseWords(Constraint):
+    """IFEval's number of words: less than ("less than" is strict), or at least."""
+
+    published_response = "Answer with {relation} {num_words} words."
+    wording = (
+        "When {acting}, use {relation} {num_words} words.",
+        "Your {text} must have {relation} {num_words} words.",
+        "The length of your {text} has to be {relation} {num_words} words.",
+        "Write {relation} {num_words} words in your {text}.",
+        "Keep count of the words in your {text}: {relation} {num_words}.",
+    )
+
+    num_words: int
+    relation: str
+
+    def validate(self) -> None:
+        self.require(whole_number(self.num_words, least=1), "num_words", "a whole number of at least 1")
+        self.require(self.relation in RELATIONS, "relation", " or ".join(map(repr, RELATIONS)))
+
+    @property
+    def limit(self) -> int:
+        """`num_words` as an integer."""
+        return int(self.num_words)
+
+    def wording_values(self) -> dict[str, object]:
+        return {"num_words": self.limit, "relation": self.relation}
+
+    def robust(self, text: Text) -> Verdict:
+        if (empty := vacuous(text, self.target)) is not None:
+            return empty
+        return judge_words(self, text.once(word_count), text.raw)
+
+
+@constraint("length_constraints:number_sentences")
+class NumberSentences(Constraint):
+    """Less than, or at least, a number of sentences; see `text.full_sentences` for what is one."""
+
+    published_response = "Your response should contain {relation} {num_sentences} sentences."
+    wording = (
+        "When {acting}, write {relation} {num_sentences} sentences.",
+        "Your {text} must consist of {relation} {num_sentences} sentences.",
+        "Use {relation} {num_sentences} sentences in your {text}.",
+        "The number of sentences in your {text} has to be {relation} {num_sentences}.",
+        "Count the sentences of your {text}: there should be {relation} {num_sentences}.",
+    )
+
+    num_sentences: int
+    relation: str
+
+    def validate(self) -> None:
+        valid = whole_number(self.num_sentences, least=1)
+        self.require(valid, "num_sentences", "a whole number of at least 1")
+        self.require(self.relation in RELATIONS, "relation", " or ".join(map(repr, RELATIONS)))
+
+    def wording_values(self) -> dict[str, object]:
+        return {"num_sentences": int(self.num_sentences), "relation": self.relation}
+
+    def robust(self, text: Text) -> Verdict:
+        if (empty := vacuous(text, self.target)) is not None:
+            return empty
+        sentences = text.once(full_sentences)
+        if not sentences:
+            return broken(0.0, "there is no sentence in it")
+        return judge_count(sentences, self.relation, int(self.num_sentences), "sentences")
+
+
+def judge_words(constraint: NumberWords | ResponseWords, count: int, raw: str) -> Verdict:
     """Verdict on a number of words; spans mark what goes beyond the limit."""
     relation, limit = constraint.relation or "less than", constraint.limit
     if not count:

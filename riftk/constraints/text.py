@@ -252,3 +252,79 @@ def prose_letters(text: str) -> int:
 def says_something(text: str) -> bool:
     """Whether a text holds a letter or a digit at all."""
     return _ALNUM.search(text) is not None
+
+
+# --------------------------------------------------------------------------------- whole sentences
+
+_LINE = re.compile(r"[^\n]+")
+_ITEM = re.compile(r"[^\S\n]*(?:#{1,6}|[-*+•>|]|\(?(?:\d{1,3}|[A-Za-z])[.)])(?=\s)")
+_HEADING = re.compile(r"[^\S\n]*(?:#|\*\*[^*\n]+\*\*[^\S\n]*$|__[^_\n]+__[^\S\n]*$)")
+_STOP = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_`]*+(?=\s|\Z)"  # before a blank: "3.14" and "a.b" go on
+    r"|[。！？؟۔।॥]++[\"'”’»）)」』*_]*+"
+)
+# fmt: off
+_ABBREVIATIONS = frozenset((
+    "mr", "mrs", "ms", "dr", "prof", "rev", "gen", "col", "capt", "lt", "sgt", "st", "mt", "vs", "v", "cf",
+    "e.g", "i.e", "approx", "p.s", "p.p.s",
+))
+# fmt: on
+_BEFORE_NUMBERS = frozenset(("no", "nos", "fig", "figs", "eq", "eqs", "vol", "ch", "sec", "p", "pp"))
+_SENTENCE_WORD = re.compile(rf"[^\W\d_]{{2}}|[{HAN}{KANA}{HANGUL}{UNSPACED}]")
+_LONGEST_ABBREVIATION = 24
+
+
+def _ends(plain: str, start: int, stop: re.Match[str], caseless: bool) -> bool:
+    """Whether a full stop within the block that begins at `start` ends a sentence."""
+    marks = stop.group().rstrip("\"'”’»)]*_`")
+    if stop.end() < len(plain) and not plain[stop.end()].isspace():
+        return True  # of a script that sets no blanks
+    after = plain[stop.end() : stop.end() + 80].lstrip("\"'“‘«([*_` \t\n")[:1]
+    if after.islower() and (not caseless or marks == "…" or len(marks) > 2):
+        return False
+    if marks != ".":
+        return True
+    before = plain[max(start, stop.start() - _LONGEST_ABBREVIATION) : stop.start()].split()
+    word = before[-1].lstrip("\"'“‘([*_") if before else ""
+    if word.lower() in _ABBREVIATIONS or (word.lower() in _BEFORE_NUMBERS and after.isdigit()):
+        return False
+    initial = len(word) == 1 and word.isupper() and word != "I"
+    return not (initial and after.isupper() and (len(before) == 1 or before[-2][:1].isupper()))
+
+
+def full_sentences(text: str) -> list[Span]:
+    """Spans of the sentences that a reader counts: each holds a word, code and formulas hold none.
+
+    A sentence ends at a full stop (or ? ! … and those of other scripts), at an empty line, and before a list
+    item. Abbreviations, initials and numbers of items end none; a heading without a full stop is none.
+    """
+    plain = prose(text)
+    caseless = plain == plain.lower()
+    blocks: list[tuple[int, int, bool]] = []  # (start, end, whether a heading)
+    previous = -2
+    for match in _LINE.finditer(plain):
+        line, start = match.group(), match.start()
+        if line.isspace():
+            continue
+        item = _ITEM.match(line)
+        heading = _HEADING.match(line) is not None
+        goes_on = start == previous + 1 and item is None and not heading and not blocks[-1][2]
+        if goes_on:
+            blocks[-1] = (blocks[-1][0], match.end(), False)
+        else:
+            blocks.append((start + (item.end() if item else 0), match.end(), heading))
+        previous = match.end()
+    found: list[Span] = []
+    for start, end, heading in blocks:
+        begin = start
+        for stop in _STOP.finditer(plain, start, end):
+            if _ends(plain, start, stop, caseless):
+                found.append((begin, stop.end()))
+                begin = stop.end()
+        if not heading:
+            found.append((begin, end))
+    return [
+        (start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip()))
+        for start, end in found
+        if _SENTENCE_WORD.search(piece := plain[start:end])
+    ]

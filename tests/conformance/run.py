@@ -17,13 +17,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-GOLDEN = Path(__file__).parent.parent / "golden"
-BENCHMARKS = ("reasonif", "mathif")
+HERE = Path(__file__).parent
+GOLDEN = HERE.parent / "golden"
+FILES = {
+    "reasonif": GOLDEN / "reasonif_checks.jsonl",
+    "mathif": GOLDEN / "mathif_checks.jsonl",
+    "ifeval": HERE / "ifeval_checks.jsonl",
+    "ifeval-loose": HERE / "ifeval_checks.jsonl",
+    "cotcontrol": HERE / "cotcontrol_checks.jsonl",
+}
 
 
 def cases(benchmark: str) -> list[dict[str, Any]]:
     """The golden checks of a benchmark."""
-    with open(GOLDEN / f"{benchmark}_checks.jsonl", encoding="utf-8") as lines:
+    with open(FILES[benchmark], encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
@@ -34,12 +41,12 @@ def disagreements(
 
     Args:
         checker: called with a constraint, a text and `rules`.
-        benchmark: one of `BENCHMARKS`.
+        benchmark: one of `FILES`.
         verdicts: "official" (the published evaluator's) or "robust" (what the instruction asks for).
     """
     rules = benchmark if verdicts == "official" else "robust"
     for case in cases(benchmark):
-        wanted = case[verdicts]
+        wanted = case["loose" if rules == "ifeval-loose" else verdicts]
         if case["robust"] == "error":
             wanted = "error"
         if wanted is None:
@@ -58,7 +65,7 @@ def disagreements(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("checker", help="module:function")
-    parser.add_argument("--benchmark", choices=BENCHMARKS, default="reasonif")
+    parser.add_argument("--benchmark", choices=tuple(FILES), default="reasonif")
     parser.add_argument("--verdicts", choices=("official", "robust"), default="official")
     options = parser.parse_args()
     module, _, name = options.checker.partition(":")

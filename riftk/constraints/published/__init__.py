@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..base import ConstraintError
-from . import mathif, reasonif
+from . import cotcontrol, ifeval, mathif, reasonif
 from .shared import Rule
 
 RULEBOOKS: dict[str, Mapping[str, Rule]] = {
     "reasonif": reasonif.RULES,
     "reasonif-80": reasonif.RULES_80,
     "mathif": mathif.RULES,
+    "ifeval": ifeval.RULES,
+    "ifeval-loose": ifeval.RULES_LOOSE,
+    "cotcontrol": cotcontrol.RULES,
 }
 _CUTS: dict[str, Callable[[str, str], str]] = {
     "reasonif": reasonif.judged_text,
     "reasonif-80": reasonif.judged_text,
     "mathif": mathif.judged_text,
+    "ifeval": ifeval.judged_text,
+    "ifeval-loose": ifeval.judged_text,
+    "cotcontrol": cotcontrol.judged_text,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -34,14 +35,43 @@ def stripped_span(raw: str) -> Span:
     return len(raw) - len(raw.lstrip()), len(raw.rstrip())
 
 
+def in_word(character: str) -> bool:
+    r"""Whether `\w` matches a character in the engine of nltk 3.10, the package `regex`.
+
+    Other than Python's `re` it takes combining marks for parts of words, so that Hindi words are not cut at
+    their vowel signs, and numbers such as ½ for none.
+    """
+    if character.isascii():
+        return character.isalnum() or character == "_"
+    kind = unicodedata.category(character)
+    return (
+        kind[0] in "LM"
+        or kind in ("Nd", "Nl", "Pc")
+        or character in "\u200c\u200d"  # joiners
+        or "Ⓐ" <= character <= "ⓩ"
+        or (kind == "So" and "\U0001f130" <= character <= "\U0001f189")  # squared letters
+    )
+
+
+def as_nltk_reads(text: str) -> str:
+    r"""The text, as long as it is, such that Python's `\w` finds what nltk 3.10's does; see `in_word`."""
+    if text.isascii():
+        return text
+    characters = {c for c in set(text) if not c.isascii()}
+    unlike = {ord(c): "_" for c in characters if in_word(c) and not c.isalnum()}
+    unlike |= {ord(c): " " for c in characters if c.isalnum() and not in_word(c)}
+    return text.translate(unlike) if unlike else text
+
+
 def word_matches(text: str) -> list[str]:
     r"""Words as `\w+` finds them."""
     return _WORD.findall(text)
 
 
-def judge_word_matches(text: Text, relation: str, limit: float) -> Verdict:
-    r"""Verdict on the number of `\w+` words."""
-    count = len(text.once(word_matches))
+def judge_word_matches(text: Text, relation: str, limit: float, read: Callable[[str], str] = str) -> Verdict:
+    r"""Verdict on the number of `\w+` words, in the text as `read` makes it (of the same length)."""
+    seen = text.once(read)
+    count = len(word_matches(seen))
     if relation == "at least":
         reason = f"{count} words; at least {limit:g} are needed"
     else:
@@ -50,7 +80,7 @@ def judge_word_matches(text: Text, relation: str, limit: float) -> Verdict:
         return followed(reason)
     spans = []
     if relation == "less than":
-        beyond = (m.start() for number, m in enumerate(_WORD.finditer(text.raw), 1) if number >= limit)
+        beyond = (m.start() for number, m in enumerate(_WORD.finditer(seen), 1) if number >= limit)
         spans = [(next(beyond, 0), len(text.raw.rstrip()))]
     return broken(relation_score(count, relation, limit), reason, spans)
 
