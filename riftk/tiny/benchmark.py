@@ -38,7 +38,7 @@ def load(
     Args:
         split: "test" or "dev"; their sentence patterns, names and numbers differ from each other and from
             the training split.
-        limit: about how many items in all, fewer *or more* than by default, in the default proportions.
+        limit: how many items in all, fewer *or more* than by default, in about the default proportions.
         seed: draws another set.
         plain: items without an instruction.
         instructed: items with an instruction about the reasoning, and as many about the response, the five
@@ -52,8 +52,8 @@ def load(
     if limit is not None:
         if limit < 1:
             raise ValueError(f"limit must be at least 1, not {limit}")
-        share = limit / (plain + 2 * instructed)
-        plain, instructed = max(1, round(plain * share)), max(1, round(instructed * share))
+        instructed = round(instructed * limit / (plain + 2 * instructed))
+        plain = limit - 2 * instructed
     rows = _group(split, None, plain, seed)
     for target in ("reasoning", "response"):
         rows += _group(split, target, instructed, seed)
