@@ -123,6 +123,8 @@ def test_tags_are_stripped_and_the_rest_stays():
 # --- numbers ------------------------------------------------------------------------------------------------
 
 NUMBERS = {
+    "$400 000 - $282 000 = $118 000": 118000, "He gets 9 + 6 = 15 liters of the 24 liters": 15,
+    "3 + 4 = 7, so 5 are left": 5,
     "1,234,567.5": Fraction("1234567.5"), "12 000 dollars": 12000, "1.234.567": 1234567,
     "$2 million": 2_000_000, "1\\frac{1}{2}": Fraction(3, 2), "1½": Fraction(3, 2),
     "-1 1/2": Fraction(-3, 2), "\\frac{-1}{2}": Fraction(-1, 2),

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from riftk.completions import split_completion
 from riftk.grading.arithmetic import Number
 from riftk.grading.choices import choice, labels_of
-from riftk.grading.choices import label as read_label
 from riftk.grading.expressions import same_answer
 from riftk.grading.extract import ANSWER_TYPES, extract_answer, has_complete_answer_tag, strip_answer_tags
 from riftk.grading.extract import boxed as _boxed
@@ -61,7 +60,7 @@ def grade(response: str | None, gold: str, answer_type: str = "math", rules: str
         response: the visible response; a think block in front of it is passed over, and one that never closes
             means that there is no response.
         gold: gold answer in the form of its data set ("081", " 18", a GSM8K solution that ends in "#### 18",
-            "\\\\text{(C)}", "$k=3$").
+            "\\text{(C)}", "$k=3$").
         answer_type: "math" (any expression), "number", "choice" (a letter) or "label" (positive, yes, true,
             …).
         rules: "robust", or "reasonif" for the published extraction ("math", "number" and "choice" only).
@@ -77,7 +76,7 @@ def grade(response: str | None, gold: str, answer_type: str = "math", rules: str
     if rules == "reasonif":
         if answer_type == "label":
             raise ValueError(
-                'rules="reasonif" has no labels; the published extraction knows numbers and choices'
+                'rules="reasonif" has no labels; the published extraction has numbers and letters'
             )
         value = reasonif_extract(response, answer_type)
         return _graded(reasonif_correct(value, gold, answer_type), value, gold)
@@ -123,19 +122,18 @@ def _choice(response: str, gold: str) -> Grade:
         return Grade(False, extract_answer(response, "choice"), f"the gold answer {gold!r} is no letter")
     letters = "ABCD" if expected in "ABCD" else "ABCDEFGHIJ"
     found = extract_answer(response, "choice", letters=letters)
-    return (
-        _graded(found == expected, found, gold)
-        if found
-        else Grade(False, None, "no option, or several, chosen")
-    )
+    if found is None:
+        return Grade(False, None, "no option chosen, or several")
+    return _graded(found == expected, found, gold)
 
 
 def _label(response: str, gold: str) -> Grade:
-    found = read_label(extract_answer(response, "label") or response, labels_of(gold))
-    return _graded(found == gold.lower(), found, gold) if found else Grade(False, None, "no label found")
+    found = extract_answer(response, "label", labels=labels_of(gold))
+    if found is None:
+        return Grade(False, None, "no label found")
+    return _graded(found == gold.lower(), found, gold)
 
 
 def _graded(correct: bool, found: str, gold: str) -> Grade:
-    return Grade(
-        correct, found, f"{found[:80]!r} is {'' if correct else 'not '}the gold answer {gold.strip()[:80]!r}"
-    )
+    verb = "is" if correct else "is not"
+    return Grade(correct, found, f"{found[:80]!r} {verb} the gold answer {gold.strip()[:80]!r}")

@@ -32,14 +32,16 @@ _REFUSAL = re.compile(
     r"\b(?:I|we)(?: (?:am|are|was|were)|['’](?:m|re))? (?:can(?:no|['’])t|can not|could(?: not|n['’]t)|unable"
     r"|not sure|do(?: not|n['’]t) know|g[ia]ve up|have no idea)\b"
     r"|\b(?:can(?:no|['’])t|could(?: not|n['’]t)|unable to|not able to|failed to) (?:be )?"
-    r"(?:solved?|f[io]u?nd|determined?|answer(?:ed)?|finish(?:ed)?|completed?|computed?)\b",
+    r"(?:solved?|determined?|answer(?:ed)?|find (?:the|an|any) (?:answer|solution))\b",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"(?:step|case|part|section|method|example|problem|question|option)\b", re.IGNORECASE)
 _TRIES = 8  # markers looked at from the end
 
 
-def extract_answer(response: str, answer_type: str = "math", *, letters: str = "ABCD") -> str | None:
+def extract_answer(
+    response: str, answer_type: str = "math", *, letters: str = "ABCD", labels: tuple[str, ...] = ()
+) -> str | None:
     """The answer that a response gives, None where it gives none.
 
     The last complete pair of answer tags wins, echoes of the prompt aside; inside it, or without it in the
@@ -51,6 +53,7 @@ def extract_answer(response: str, answer_type: str = "math", *, letters: str = "
         answer_type: "math" and "number" return the text of the answer, "choice" a capital letter, "label" a
             word.
         letters: options of a choice.
+        labels: possible labels; by default those of sentiment, yes/no and true/false questions.
 
     Raises:
         ValueError: unknown `answer_type`.
@@ -66,7 +69,7 @@ def extract_answer(response: str, answer_type: str = "math", *, letters: str = "
     if answer_type == "choice":
         return choice(found, letters)
     if answer_type == "label":
-        return label(found)
+        return label(found, labels)
     if marked is None and tagged is None:
         return _last_number(response)
     return _trimmed(found)

@@ -92,12 +92,14 @@ _FRACTION = re.compile(r"\\frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _EXPONENT = re.compile(r"\^\s*\{([^{}]*)\}")
 _UNIT_POWER = re.compile(r"\^\(?-?\d+\)?")
 _UNIT_BEFORE = re.compile(r"[\d)}]\s*$")
+_SPACED_MONEY = re.compile(r"\$\d{1,3}(?: \d{3})+(?!\d)")
 _SPACED_THOUSANDS = re.compile(r"(\D*\d{1,3})((?: \d{3})+)((?:\.\d+)?\D*)")
 
 
 def plain_number(text: str) -> str:
     """Notation for the number parser: infix arithmetic instead of LaTeX, what is no number left as it is."""
-    text = fold_layout(strip_markdown(text)).replace("\\degree", " degrees ").replace("$", " ")
+    text = fold_layout(strip_markdown(text)).replace("\\degree", " degrees ")
+    text = _SPACED_MONEY.sub(lambda m: m[0].replace(" ", ""), text).replace("$", " ")
     text = _PMOD.sub(" mod ", _EQUALS.sub("=", _DIVIDE.sub("/", _TIMES.sub("*", text))))
     text = _MIXED.sub(_mixed, text)
     for _ in range(8):  # from the innermost braces outwards

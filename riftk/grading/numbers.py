@@ -18,6 +18,11 @@ from riftk.grading.words import number_in_words
 MAX_CHARS = 2000  # an answer longer than this names no number
 
 _REMARKS = frozenset(["because", "since", "where", "mod", "modulo"])
+# After these a sentence goes on to another result.
+_GOING_ON = frozenset([
+    "so", "then", "thus", "hence", "therefore", "leaving", "leaves", "left", "which", "giving", "gives", "making",
+    "makes", "is", "are", "was", "but", "and", "minus", "plus", "less", "=", ",", ";",
+])  # fmt: skip
 _LISTING = frozenset([",", ";", "&", "and", "or", "to"])
 
 
@@ -121,7 +126,9 @@ def _last(tokens: list[Token], items: list[Item]) -> Number:
     """The last number of a sentence, unless it is one of a list."""
     if not items:
         return Number(reason="no number in it")
-    last = items[-1]
+    last = _result(tokens, items)
+    if last is not items[-1]:
+        return last.number
     if len(items) > 1 and last.number.value != items[-2].number.value:
         between = tokens[items[-2].end : last.start]
         words = [
@@ -130,6 +137,19 @@ def _last(tokens: list[Token], items: list[Item]) -> Number:
         if words and _LISTING.issuperset(words):
             return Number(reason="several numbers")
     return last.number
+
+
+def _result(tokens: list[Token], items: list[Item]) -> Item:
+    """The last number, or the result of the last sum where what follows only tells more of it.
+
+    "9 + 6 = 15 liters of the 24 liters" names 15; "3 + 4 = 7, so 5 are left" goes on to 5.
+    """
+    for item in reversed(items[1:]):
+        if tokens[item.start - 1].text == "=":
+            behind = {token.text.lower() for token in tokens[item.end :]}
+            is_sum = items[items.index(item) - 1].end == item.start - 1 and item.number.value is not None
+            return item if is_sum and behind.isdisjoint(_GOING_ON) else items[-1]
+    return items[-1]
 
 
 def _only(tokens: list[Token], items: list[Item]) -> Number:
