@@ -12,7 +12,7 @@ export OMP_WAIT_POLICY = PASSIVE
 .PHONY: rif test lint install clean
 
 rif: install
-	$(VENV)/bin/accelerate launch recipes/rif.py $(ARGS)
+	$(VENV)/bin/accelerate launch --quiet recipes/rif.py $(ARGS)
 
 test: install
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 $(ARGS)

@@ -43,7 +43,6 @@ class RifArguments:
     stages: list[str] = option(STAGES, "what to run", choices=STAGES)
     dataset: str | None = option(None, "finished dataset (JSONL) instead of synth")
     checkpoint: str | None = option(None, "trained model to evaluate instead of train")
-
     problems: str = option("openai/gsm8k", "file, hub id, or module:function")
     question_column: str = option("question", "column of the problem")
     answer_column: str = option("answer", "column of the gold answer; '' where there is none")
@@ -55,15 +54,12 @@ class RifArguments:
     require_correct: bool = option(True, "drop traces with a wrong answer")
     close_traces: bool = option(False, "close a trace that the model stopped in, instead of dropping it")
     synth_temperature: float = option(1.0, "of the traces")
-
     loss_on: Literal["reasoning", "response", "both"] = option("both", "what is trained")
-
     benchmarks: list[str] = option(["reasonif"], "run before and after")
     data_dir: str | None = option(None, "folder with benchmark files, where there is no hub")
     eval_split: Literal["dev", "test"] = option("test", "items of the evaluation")
     eval_limit: int | None = option(None, "items per benchmark, stratified")
     eval_temperature: float = option(1.0, "of the evaluation; 0 is greedy")
-
     top_p: float = option(0.95, "of synthesis and evaluation")
     max_new_tokens: int = option(8192, "tokens per generated completion")
     batch_size: int = option(16, "completions generated at once")
@@ -88,20 +84,24 @@ def main() -> None:
         train(run, args, training, model)
         state.wait_for_everyone()
     if state.is_main_process and "eval" in args.stages:
-        if args.checkpoint or run.is_finished("train"):
-            evaluate(args.checkpoint or run.final, run.evaluation("after"), args, training)
-            run.mark_finished("run")
+        trained = args.checkpoint or (run.is_finished("train") and run.final)
+        if trained:
+            evaluate(trained, run.evaluation("after"), args, training)
         report = write_report(run.path)
         print(report.read_text(encoding="utf-8").partition("\n![")[0], report, sep="\n")
+        if trained:
+            run.mark_finished("run")
 
 
 def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Stop at the first mistake, before anything is sampled, trained or written."""
     load_tokenizer(model.model_name_or_path, chat_template=training.chat_template_path)
-    if args.dataset:
-        read_dataset(args.dataset)
-    elif "synth" in args.stages:
+    if args.checkpoint:
+        load_tokenizer(args.checkpoint)
+    if "synth" in args.stages and not args.dataset:
         make_seeds(SynthConfig(**synth_options(args)))  # reads the problems
+    elif "train" in args.stages and not args.checkpoint:
+        read_dataset(args.dataset or Path(training.output_dir, "data", "dataset.jsonl"))
     for name in args.benchmarks if "eval" in args.stages else ():
         load_benchmark(name, split=args.eval_split, limit=args.eval_limit, data_dir=args.data_dir)
 
@@ -109,8 +109,8 @@ def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) ->
 def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Finetune with trl, the loss on exactly the tokens that `loss_on` names; one row is shown."""
     tokenizer = load_tokenizer(model.model_name_or_path, chat_template=training.chat_template_path)
-    records = read_dataset(args.dataset or run.data / "dataset.jsonl")
-    rows = supervise(tokenizer, records, loss_on=args.loss_on, max_length=training.max_length)
+    dataset = read_dataset(args.dataset or run.data / "dataset.jsonl")
+    rows = supervise(tokenizer, dataset, loss_on=args.loss_on, max_length=training.max_length)
     training.output_dir = str(run.checkpoints)
     training.model_init_kwargs = model_init_kwargs(training, model)
     trainer = SFTTrainer(
@@ -127,8 +127,8 @@ def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelC
 
 def evaluate(name: str | Path, out: Path, args: RifArguments, training: SFTConfig) -> None:
     """Evaluate in a process of its own, never inside the trainer's process group."""
-    options = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir}
-    options |= generation_options(args, training, args.eval_temperature)
+    items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir}
+    options = items | generation_options(args, training, args.eval_temperature)
     riftk("eval", model=name, out=out, benchmarks=args.benchmarks, **options)
 
 

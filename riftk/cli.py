@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -63,9 +62,14 @@ def check(
         _show(verdicts)
         followed = all(verdict["followed"] for verdict in verdicts)
     else:
-        for record in _records(sys.stdin):
-            specs = asked or _constraints(record)
-            verdicts = _judge(record, specs, books, think)
+        for number, line in enumerate(sys.stdin, 1):
+            if not line.strip():
+                continue
+            try:
+                record = _json_object(line)
+                verdicts = _judge(record, asked or _constraints(record), books, think)
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from error
             followed = followed and all(verdict["followed"] for verdict in verdicts)
             print(json.dumps({**record, "verdicts": verdicts}, ensure_ascii=False))
     raise typer.Exit(0 if followed else 1)
@@ -201,32 +205,29 @@ def _dashes(argument: str) -> str:
 
 
 def _spec(value: str) -> dict[str, Any]:
-    return _json_object(value, "--constraint") if value.lstrip().startswith("{") else {"id": value}
+    return _json_object(value) if value.lstrip().startswith("{") else {"id": value}
 
 
-def _json_object(text: str, where: str) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where}: not JSON ({error})") from None
+        raise ValueError(f"not JSON ({error})") from None
     if not isinstance(value, dict):
-        raise ValueError(f"{where}: expected a JSON object, found {type(value).__name__}")
+        raise ValueError(f"expected a JSON object, found {type(value).__name__}")
     return value
-
-
-def _records(lines: Any) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield _json_object(line, f"line {number}")
 
 
 def _constraints(record: dict[str, Any]) -> list[Any]:
     from riftk.constraints import parse_constraint
 
     specs = record.get("constraints")
-    specs = json.loads(specs) if isinstance(specs, str) else specs
-    if not specs:
-        raise ValueError(f"no `constraints` in {json.dumps(record)[:80]}…, and no --constraint given")
+    try:
+        specs = json.loads(specs) if isinstance(specs, str) else specs
+    except json.JSONDecodeError as error:
+        raise ValueError(f"column `constraints` is not JSON ({error})") from None
+    if not isinstance(specs, list) or not specs:
+        raise ValueError("no list of `constraints`, and no --constraint given")
     return [parse_constraint(spec) for spec in specs]
 
 
@@ -235,13 +236,13 @@ def _judge(record: dict, constraints: list, rules: list[str], think: str | None)
     from riftk.constraints import check as check_one
     from riftk.grading import strip_answer_tags
 
-    if "text" in record:
+    if isinstance(record.get("text"), str):
         texts = dict.fromkeys(("reasoning", "response"), record["text"])
-    elif "completion" in record:
+    elif isinstance(record.get("completion"), str):
         parts = split_completion(record["completion"], think=think)
         texts = {"reasoning": parts.reasoning, "response": strip_answer_tags(parts.response)}
     else:
-        raise ValueError(f"no `text` or `completion` column; found {', '.join(sorted(record))}")
+        raise ValueError(f"no text in a column `text` or `completion`; found {', '.join(sorted(record))}")
     verdicts = []
     for constraint in constraints:
         for rulebook in rules:
@@ -262,12 +263,14 @@ def _judge(record: dict, constraints: list, rules: list[str], think: str | None)
 
 def _show(verdicts: list[dict[str, Any]]) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table("constraint", "rules", "followed", "score", "reason")
     for verdict in verdicts:
         followed = "[green]yes[/]" if verdict["followed"] else "[red]no[/]"
-        table.add_row(verdict["id"], verdict["rules"], followed, f"{verdict['score']:.2f}", verdict["reason"])
+        cells = (escape(verdict["id"]), escape(verdict["rules"]), followed, f"{verdict['score']:.2f}")
+        table.add_row(*cells, escape(verdict["reason"]))
     Console().print(table)
 
 

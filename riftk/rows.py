@@ -54,9 +54,16 @@ class Row:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = "row") -> Row:
         """Validate one row. Raises `RowError` that names `where` and the offending field."""
+        if not isinstance(data, Mapping):
+            raise RowError(f"{where}: expected an object with columns, found {type(data).__name__}")
         missing = [key for key in ("item_id", "prompt") if key not in data]
         if missing:
             raise RowError(f"{where}: column {missing[0]!r} is missing; found {sorted(data)}")
+        prompt = data["prompt"]
+        if not isinstance(prompt, list | tuple) or not all(
+            isinstance(message, Mapping) and {"role", "content"} <= message.keys() for message in prompt
+        ):
+            raise RowError(f'{where}: prompt must be a list of messages {{"role": ..., "content": ...}}')
         constraints = data.get("constraints") or "[]"
         answer_type = data.get("answer_type") or "math"
         if answer_type not in ANSWER_TYPES:
@@ -68,7 +75,7 @@ class Row:
             raise RowError(f"{where} ({data['item_id']}): {error}") from error
         return cls(
             item_id=str(data["item_id"]),
-            prompt=tuple(data["prompt"]),
+            prompt=tuple(prompt),
             answer=str(data.get("answer") or ""),
             answer_type=answer_type,
             constraints=parsed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from riftk.completions import render_reasoning, turn_end_ids
 from riftk.paths import resolve
@@ -39,7 +39,11 @@ def parse_recipe(
     """
     from trl import ModelConfig, TrlParser
 
-    arguments = list(arguments)
+    arguments = [
+        part
+        for argument in arguments
+        for part in (argument.split("=", 1) if argument.startswith("--config=") else [argument])
+    ]
     if "--config" not in arguments:
         arguments = ["--config", str(default_config), *arguments]
     position = arguments.index("--config") + 1
@@ -51,15 +55,29 @@ def parse_recipe(
     usage = "%(prog)s [--config FILE.yaml] [--option value ...] (--help lists the options)"
     parser = TrlParser((recipe, trainer, ModelConfig), usage=usage)
     args, training, model = parser.parse_args_and_config(arguments)
-    for argument in fields(recipe):  # argparse checks choices on the command line, not in a YAML list
-        value, choices = getattr(args, argument.name), argument.metadata.get("choices")
-        if choices and isinstance(value, list) and not set(value) <= set(choices):
-            raise ValueError(f"{argument.name} takes {', '.join(choices)}, not {', '.join(value)}")
+    check_choices(args)
     if model.model_name_or_path is None:
         raise ValueError("model_name_or_path is missing; name the model in the YAML or on the command line")
     if training.chat_template_path is not None:
         training.chat_template_path = resolve(training.chat_template_path)
     return args, training, model
+
+
+def check_choices(args: Any) -> None:
+    """Check fields with `choices` or a `Literal` type: argparse does so for the command line, not for YAML.
+
+    Raises:
+        ValueError: a value that is none of them.
+    """
+    types = get_type_hints(type(args))
+    for argument in fields(args):
+        choices = argument.metadata.get("choices")
+        if get_origin(types[argument.name]) is Literal:
+            choices = get_args(types[argument.name])
+        value = getattr(args, argument.name)
+        values = value if isinstance(value, list) else [value]
+        if choices and not set(values) <= set(choices):
+            raise ValueError(f"{argument.name} takes {', '.join(choices)}, not {', '.join(map(str, values))}")
 
 
 def model_init_kwargs(training: Any, model: Any) -> dict[str, Any]:
@@ -90,7 +108,7 @@ def read_dataset(path: str | Path) -> list[dict[str, Any]]:
         RowError: no rows, a missing column, or a row that cannot be read.
     """
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no dataset {path}; run the stage synth first, or give --dataset")
+        raise FileNotFoundError(f"there is no dataset {path}; the stage synth makes one, --dataset names one")
     records = list(read_jsonl(path))
     if not records:
         raise RowError(f"{path} holds no rows")

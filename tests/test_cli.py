@@ -25,6 +25,14 @@ def test_one_text_with_its_reason_and_an_exit_status():
     assert broken.stdout.count("1 comma") == 2
 
 
+def test_brackets_in_a_text_are_text():
+    spec = json.dumps({"id": "startend:end_checker", "args": {"end_phrase": "THE END"}})
+    for text in ("so it ends [/b]", "so it ends [bold]"):
+        finished = riftk("check", text, "--constraint", spec)
+        assert finished.returncode == 1
+        assert text.split()[-1] in finished.stdout
+
+
 def test_arguments_are_given_as_json():
     spec = json.dumps({"id": "length_constraint_checkers:number_words", "args": {"num_words": 3}})
     finished = riftk("check", "one two three four apples", "--constraint", spec)
@@ -60,7 +68,9 @@ def test_lines_from_standard_input_keep_their_columns_and_the_order_of_constrain
         (["check", "text", "--constraint", COMMA, "--rules", "strictest"], None, "strictest"),
         (["check", "--constraint", COMMA], "not json\n", "line 1: not JSON"),
         (["check", "--constraint", COMMA], '{"answer": "8"}\n', "`text` or `completion`"),
-        (["check"], '{"text": "8"}\n', "no `constraints`"),
+        (["check"], '{"text": "8"}\n', "line 1: no list of `constraints`"),
+        (["check"], '{"text": "8", "constraints": "x"}\n', "line 1: column `constraints` is not JSON"),
+        (["check", "--constraint", COMMA], '{"text": 5}\n', "line 1: no text"),
         (
             ["eval", "--model", "./no/model", "--benchmarks", "tiny", "--out", "x"],
             None,

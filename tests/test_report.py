@@ -275,3 +275,11 @@ def test_an_inline_text_reads_as_it_is(text):
     [_, token, _] = MarkdownIt("commonmark").parse("x " + inline(text))
     assert {child.type for child in token.children} <= {"text", "text_special"}
     assert "".join(child.content for child in token.children) == "x " + re.sub(r"\s+", " ", text)
+
+
+def test_the_sentence_tells_what_the_other_target_lost():
+    gaps = {"reasoning_ifs,robust": difference(0.8, 0.1), "accuracy,robust": difference(0.0, 0.02)}
+    assert "but" not in conclusion({**gaps, "response_ifs,robust": difference(-0.1, 0.2)})
+    said = conclusion({**gaps, "response_ifs,robust": difference(-0.4, 0.1)})
+    assert said.startswith("Better: reasoning IFS +80.0")
+    assert "but response IFS -40.0 points [-50.0, -30.0]" in said

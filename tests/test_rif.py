@@ -16,7 +16,7 @@ SMALL = ["--num_rows", "24", "--max_steps", "2", "--eval_limit", "24", "--batch_
 
 
 def launch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "accelerate.commands.launch", *arguments]
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--quiet", *arguments]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=400)
 
@@ -56,7 +56,14 @@ def test_a_finished_run_says_so_and_another_configuration_stops(run):
     assert "is finished" in again.stdout
     changed = launch(RECIPE, *SMALL, "--output_dir", str(run), "--learning_rate", "1e-5", cwd=run.parent)
     assert changed.returncode != 0
-    assert "learning_rate: 0.001 -> 1e-05" in changed.stderr
+    assert "learning_rate: 0.0006 -> 1e-05" in changed.stderr
+
+
+def test_a_mistake_under_the_launcher_is_no_stack_of_calls(tmp_path):
+    finished = launch(RECIPE, "--model_name_or_path", "./no/such/model", cwd=tmp_path)
+    assert finished.returncode != 0
+    assert "./no/such/model does not exist" in finished.stderr
+    assert "Traceback" not in finished.stderr
 
 
 def test_training_starts_from_a_dataset_file_and_from_the_installed_module(run, tmp_path):
@@ -80,6 +87,11 @@ def test_training_starts_from_a_dataset_file_and_from_the_installed_module(run, 
         (["--no_such_flag", "1"], "no_such_flag"),
         (["--config", "no.yaml"], "no.yaml"),
         (["--dataset", "empty.jsonl"], "empty.jsonl holds no rows"),
+        (["--dataset", "string.jsonl"], "row 1: prompt must be a list of messages"),
+        (["--stages", "train", "eval"], "there is no dataset"),
+        (["--stages", "cook"], "cook"),
+        (["--checkpoint", "./no/checkpoint"], "./no/checkpoint does not exist"),
+        (["--config=literal.yaml"], "loss_on takes reasoning, response, both, not thoughts"),
         (["--dataset", "columns.jsonl"], "'reasoning'"),
         (["--model_name_or_path", "no_template"], "chat template"),
         (["--benchmarks", "no_such_benchmark"], "no_such_benchmark"),
@@ -92,6 +104,8 @@ def test_bad_input_is_one_sentence_before_anything_starts(arguments, sentence, t
 
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "columns.jsonl").write_text('{"item_id": "a", "prompt": []}\n')
+    (tmp_path / "string.jsonl").write_text('{"item_id": "a", "prompt": "How many?"}\n')
+    (tmp_path / "literal.yaml").write_text("model_name_or_path: m\nbf16: false\nloss_on: thoughts\n")
     shutil.copytree(resolve("pkg://riftk.tiny/weights/base"), tmp_path / "no_template")
     (tmp_path / "no_template" / "chat_template.jinja").unlink()
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

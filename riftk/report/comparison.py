@@ -58,7 +58,8 @@ def conclusion(differences: Mapping[str, Mapping[str, Any]]) -> str:
 
     Decided by the paired intervals of following and accuracy. Worse: following fell, or accuracy fell by more
     than `TOLERATED_LOSS`. Better: following or accuracy rose and neither fell that much. An interval that
-    holds zero shows nothing.
+    holds zero shows nothing. Where instructions about the other part of a completion are followed less, the
+    sentence says so.
     """
     lines = headline(differences)
     following = differences.get(lines.get("IFS", ""))
@@ -68,7 +69,7 @@ def conclusion(differences: Mapping[str, Mapping[str, Any]]) -> str:
         said.append(f"{lines['IFS'].partition('_')[0]} IFS {_change(following)}")
     if accuracy:
         said.append(f"accuracy {_change(accuracy)}")
-    changes = " and ".join(said)
+    changes = " and ".join(said) + _loss_of_the_other(differences, lines.get("IFS", ""))
     lost = _sign(accuracy) < 0 and accuracy["value"] < -TOLERATED_LOSS
     if _sign(following) < 0 or lost:
         bought = " (following was bought with accuracy)" if lost and _sign(following) > 0 else ""
@@ -79,6 +80,14 @@ def conclusion(differences: Mapping[str, Mapping[str, Any]]) -> str:
         return "Cannot tell: neither following nor accuracy was measured."
     why = "the loss is within two points" if _sign(accuracy) < 0 else "what changed is within chance"
     return f"Cannot tell: {changes}; {why}."
+
+
+def _loss_of_the_other(differences: Mapping[str, Mapping[str, Any]], key: str) -> str:
+    """What the sentence adds when following fell in the target that the headline is not about."""
+    target, rest = key.partition("_")[::2]
+    other = "response" if target == "reasoning" else "reasoning"
+    gap = differences.get(f"{other}_{rest}")
+    return f", but {other} IFS {_change(gap)}" if _sign(gap) < 0 else ""
 
 
 def _differences(before: Tally, after: Tally) -> dict[str, dict[str, Any]]:
