@@ -119,9 +119,7 @@ def open_run(path: str | Path, config: Mapping[str, Any], hold: bool = True) -> 
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise RunError(
-            f"another process is using {path}; wait for it, or choose another folder"
-        ) from None
+        raise RunError(f"another process is using {path}; wait for it, or choose another folder") from None
     kept = yaml.safe_load(yaml.safe_dump(_plain(config)))
     file = path / "config.yaml"
     if file.exists():

@@ -17,7 +17,7 @@ REWARDS = [FormatReward(), CorrectnessReward(), InstructionReward(), GatedReward
 
 
 def columns(n: int = 1) -> dict:
-    return {"constraints": [COMMA] * n, "answer": ["8"] * n, "answer_type": ["number"] * n, "prompts": [None] * n}
+    return {"constraints": [COMMA] * n, "answer": ["8"] * n, "answer_type": ["number"] * n}
 
 
 @pytest.mark.parametrize("reward", REWARDS, ids=lambda reward: reward.__name__)
@@ -64,7 +64,10 @@ def test_rows_to_which_a_reward_does_not_apply_are_none():
     assert GatedReward()(constraints=[None], **{**plain, "answer": [None]}) == [None]
 
 
-@pytest.mark.parametrize("text", ["", "\x00\xff" * 50, "{" * 10_000, "</think>" * 100, "<think>" * 100, "9" * 5000])
+HOSTILE = ["", "\x00\xff" * 50, "{" * 10_000, "</think>" * 100, "<think>" * 100, "9" * 5000]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_that_a_model_writes_raises(text):
     for reward in REWARDS:
         assert reward(completions=[text], **columns())[0] in (0.0, None)
