@@ -5,7 +5,6 @@
         recipes/rif.py --config recipes/configs/rif/qwen3-8b-lora.yaml --num_rows 1000
 
 Three stages, together or alone (`--stages train eval`), each of which can start from files:
-
     synth  traces of the base model, rewritten until they follow an instruction   (or --dataset FILE)
     train  supervised finetuning on them with trl's SFTTrainer                    (or --checkpoint DIR)
     eval   the same benchmark items before and after, and a report
@@ -30,7 +29,7 @@ from riftk.engines.transformers import load_tokenizer
 from riftk.paths import resolve
 from riftk.report import write_report
 from riftk.runs import RunError, RunFolder, die_with_parent, open_run, riftk
-from riftk.training import model_init_kwargs, option, parse_recipe, read_dataset, supervise
+from riftk.training import model_init_kwargs, model_tokenizer, option, parse_recipe, read_dataset, supervise
 
 DEFAULT_CONFIG = Path(__file__).parent / "configs" / "rif" / "tiny.yaml"
 STAGES = ["synth", "train", "eval"]
@@ -75,9 +74,9 @@ def main() -> None:
     if run.is_finished("run"):
         return state.print(f"{run.path} is finished: see {run.path}/report.md")
     if state.is_main_process and "eval" in args.stages:
-        evaluate(model.model_name_or_path, run.evaluation("before"), args, training)
+        evaluate(model.model_name_or_path, run.evaluation("before"), args, training, model)
     if state.is_main_process and "synth" in args.stages and not args.dataset:
-        options = synth_options(args) | generation_options(args, training, args.synth_temperature)
+        options = synth_options(args) | generation_options(args, training, model, args.synth_temperature)
         riftk("synth", model=model.model_name_or_path, out=run.data, **options)
     state.wait_for_everyone()
     if "train" in args.stages and not args.checkpoint and not run.is_finished("train"):
@@ -86,7 +85,7 @@ def main() -> None:
     if state.is_main_process and "eval" in args.stages:
         trained = args.checkpoint or (run.is_finished("train") and run.final)
         if trained:
-            evaluate(trained, run.evaluation("after"), args, training)
+            evaluate(trained, run.evaluation("after"), args, training, model)
         report = write_report(run.path)
         print(report.read_text(encoding="utf-8").partition("\n![")[0], report, sep="\n")
         if trained:
@@ -95,7 +94,7 @@ def main() -> None:
 
 def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Stop at the first mistake, before anything is sampled, trained or written."""
-    load_tokenizer(model.model_name_or_path, chat_template=training.chat_template_path)
+    model_tokenizer(training, model)
     if args.checkpoint:
         load_tokenizer(args.checkpoint)
     if "synth" in args.stages and not args.dataset:
@@ -108,7 +107,7 @@ def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) ->
 
 def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Finetune with trl, the loss on exactly the tokens that `loss_on` names; one row is shown."""
-    tokenizer = load_tokenizer(model.model_name_or_path, chat_template=training.chat_template_path)
+    tokenizer = model_tokenizer(training, model)
     dataset = read_dataset(args.dataset or run.data / "dataset.jsonl")
     rows = supervise(tokenizer, dataset, loss_on=args.loss_on, max_length=training.max_length)
     training.output_dir = str(run.checkpoints)
@@ -125,10 +124,10 @@ def train(run: RunFolder, args: RifArguments, training: SFTConfig, model: ModelC
     run.mark_finished("train")
 
 
-def evaluate(name: str | Path, out: Path, args: RifArguments, training: SFTConfig) -> None:
+def evaluate(name: str | Path, out: Path, args: RifArguments, training, model) -> None:
     """Evaluate in a process of its own, never inside the trainer's process group."""
     items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir}
-    options = items | generation_options(args, training, args.eval_temperature)
+    options = items | generation_options(args, training, model, args.eval_temperature)
     riftk("eval", model=name, out=out, benchmarks=args.benchmarks, **options)
 
 
@@ -137,10 +136,11 @@ def synth_options(args: RifArguments) -> dict:
     return {name: value for name, value in vars(args).items() if name in SynthConfig.__dataclass_fields__}
 
 
-def generation_options(args: RifArguments, training: SFTConfig, temperature: float) -> dict:
+def generation_options(args: RifArguments, training, model, temperature: float) -> dict:
     limits = {"top_p": args.top_p, "max_tokens": args.max_new_tokens, "batch_size": args.batch_size}
-    template = training.chat_template_path
-    return {"temperature": temperature, "seed": training.seed, "chat_template": template, **limits}
+    code = {"revision": model.model_revision, "trust_remote_code": training.trust_remote_code}
+    code |= {"chat_template": training.chat_template_path}
+    return {"temperature": temperature, "seed": training.seed, **limits, **code}
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ Temperature = Annotated[float, typer.Option(help="0 is greedy.")]
 TopP = Annotated[float, typer.Option(help="Nucleus sampling.")]
 MaxTokens = Annotated[int, typer.Option(help="Most tokens per completion.")]
 Seed = Annotated[int, typer.Option(help="Seed of sampling and of every draw.")]
+Revision = Annotated[str | None, typer.Option(help="Revision of a hub model.")]
+TrustRemoteCode = Annotated[bool, typer.Option(help="Run code that comes with the model.")]
 BatchSize = Annotated[int, typer.Option(help="Completions generated at once.")]
 
 
@@ -106,6 +108,8 @@ def synth(
     seed: Seed = 0,
     batch_size: BatchSize = 16,
     chat_template: ChatTemplate = None,
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Turn problems into instruction-compliant reasoning: sample, rewrite by rule, verify, keep."""
     from riftk.data_synth import SynthConfig, synthesize
@@ -127,7 +131,14 @@ def synth(
         max_tokens=max_tokens,
         seed=seed,
     )
-    engine = load_engine("transformers", model=model, batch_size=batch_size, chat_template=chat_template)
+    engine = load_engine(
+        "transformers",
+        model=model,
+        batch_size=batch_size,
+        chat_template=chat_template,
+        revision=revision,
+        trust_remote_code=trust_remote_code,
+    )
     print(synthesize(config, engine, out))
 
 
@@ -151,6 +162,8 @@ def evaluate(
     seed: Seed = 0,
     batch_size: BatchSize = 16,
     chat_template: ChatTemplate = None,
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Run benchmarks on a model: published rules first, robust beside them, with intervals."""
     from riftk.benchmarks import load_benchmark
@@ -161,7 +174,14 @@ def evaluate(
     chosen = [
         load_benchmark(name, split=split, limit=limit, data_dir=data_dir) for name in benchmarks.split(",")
     ]
-    engine = load_engine("transformers", model=model, batch_size=batch_size, chat_template=chat_template)
+    engine = load_engine(
+        "transformers",
+        model=model,
+        batch_size=batch_size,
+        chat_template=chat_template,
+        revision=revision,
+        trust_remote_code=trust_remote_code,
+    )
     run(engine, chosen, out, Sampling(temperature, top_p, max_tokens, seed))
 
 

@@ -100,6 +100,23 @@ def model_init_kwargs(training: Any, model: Any) -> dict[str, Any]:
     return options
 
 
+def model_tokenizer(training: Any, model: Any) -> Any:
+    """The tokenizer of the model to train, with the chat template that the configuration names.
+
+    Raises:
+        FileNotFoundError: no such model.
+        ValueError: it has no chat template and none was given.
+    """
+    from riftk.engines.transformers import load_tokenizer
+
+    return load_tokenizer(
+        model.model_name_or_path,
+        chat_template=training.chat_template_path,
+        revision=model.model_revision,
+        trust_remote_code=training.trust_remote_code,
+    )
+
+
 def read_dataset(path: str | Path) -> list[dict[str, Any]]:
     """Read a synthesised dataset: `prompt`, `reasoning` and `response` of each row are what is trained on.
 

@@ -20,8 +20,8 @@ MAX_CHARS = 2000  # an answer longer than this names no number
 _REMARKS = frozenset(["because", "since", "where", "mod", "modulo"])
 # After these a sentence goes on to another result.
 _GOING_ON = frozenset([
-    "so", "then", "thus", "hence", "therefore", "leaving", "leaves", "left", "which", "giving", "gives", "making",
-    "makes", "is", "are", "was", "but", "and", "minus", "plus", "less", "=", ",", ";",
+    "so", "then", "thus", "hence", "therefore", "leaving", "leaves", "left", "which", "giving", "gives",
+    "making", "makes", "is", "are", "was", "but", "and", "minus", "plus", "less", "=", ",", ";",
 ])  # fmt: skip
 _LISTING = frozenset([",", ";", "&", "and", "or", "to"])
 
