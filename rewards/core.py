@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from riftk.completions import Completion, split_completion
-from riftk.constraints import Constraint, Verdict, check_all, parse_constraint
+from riftk.constraints import Constraint, Text, Verdict, check_all, parse_constraint
 from riftk.grading import grade, strip_answer_tags
 
 BOTH = ("reasonif", "robust")
@@ -63,7 +63,11 @@ class Judged:
             if target == "reasoning"
             else strip_answer_tags(self.completion.response)
         )
-        return [check_all(constraints, text, rules=rulebook) for rulebook in rulebooks(rules)]
+        shared = Text(text)  # analysed once for all rulebooks
+        return [check_all(constraints, shared, rules=rulebook) for rulebook in rulebooks(rules)]
 
-    def correct(self, answer: str, answer_type: str) -> bool:
-        return self.finished and grade(self.completion.response, answer, answer_type).correct
+    def correct(self, answer: str | None, answer_type: str) -> float | None:
+        """1 for a right answer, else 0; None where there is no gold answer."""
+        if not answer:
+            return None
+        return float(self.finished and grade(self.completion.response, answer, answer_type).correct)

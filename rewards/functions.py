@@ -56,7 +56,7 @@ class CorrectnessReward:
     ) -> list[float | None]:
         types = answer_type or ["math"] * len(completions)
         return [
-            float(Judged.of(text, self.think).correct(gold, kind)) if gold else None
+            Judged.of(text, self.think).correct(gold, kind)
             for text, gold, kind in zip(completions, answer, types, strict=True)
         ]
 
@@ -84,13 +84,15 @@ class InstructionReward:
     def __call__(
         self, completions: Sequence[Any], constraints: Sequence[str | None], **_: Any
     ) -> list[float | None]:
-        return [self._score(text, column) for text, column in zip(completions, constraints, strict=True)]
+        return [
+            self._followed(Judged.of(text, self.think), column)
+            for text, column in zip(completions, constraints, strict=True)
+        ]
 
-    def _score(self, text: Any, column: str | None) -> float | None:
+    def _followed(self, judged: Judged, column: str | None) -> float | None:
         asked = [constraint for constraint in row_constraints(column) if constraint.target == self.target]
         if not asked:
             return None
-        judged = Judged.of(text, self.think)
         if not judged.finished:
             return 0.0
         books = judged.followed(asked, self.target, self.rules)
@@ -102,17 +104,13 @@ class InstructionReward:
 
 
 @dataclass(frozen=True)
-class GatedReward:
+class GatedReward(InstructionReward):
     """Correctness plus following, where following counts only with a right answer.
 
     An additive instruction reward is earned by emptying the trace; the product is not. A row without
-    constraints earns its correctness alone, one without a gold answer its following alone.
+    constraints earns its correctness alone, one without a gold answer its following alone. The arguments are
+    those of `InstructionReward`.
     """
-
-    target: Literal["reasoning", "response"] = "reasoning"
-    credit: Literal["binary", "graded"] = "binary"
-    rules: str = "both"
-    think: Think = None
 
     @property
     def __name__(self) -> str:
@@ -126,11 +124,12 @@ class GatedReward:
         answer_type: Sequence[str] | None = None,
         **_: Any,
     ) -> list[float | None]:
-        correct = CorrectnessReward(self.think)(completions, answer, answer_type)
-        followed = InstructionReward(self.target, self.credit, self.rules, self.think)(
-            completions, constraints
-        )
-        return [_gate(right, obeyed) for right, obeyed in zip(correct, followed, strict=True)]
+        types = answer_type or ["math"] * len(completions)
+        judged = [Judged.of(text, self.think) for text in completions]
+        return [
+            _gate(one.correct(gold, kind), self._followed(one, column))
+            for one, column, gold, kind in zip(judged, constraints, answer, types, strict=True)
+        ]
 
 
 def _gate(correct: float | None, followed: float | None) -> float | None:
