@@ -182,5 +182,8 @@ def test_no_text_is_slow(rules):
     judged("load the models first", rules)
     for piece in HEAVY:
         small, large = (piece * (size // len(piece)) for size in (60_000, 120_000))
-        first, second = seconds(small, rules), seconds(large, rules)
+        for _ in range(3):  # a busy machine only ever adds time; a square fails each time
+            first, second = seconds(small, rules), seconds(large, rules)
+            if second < 3.2 * first + 0.15:
+                break
         assert second < 3.2 * first + 0.15, (piece, first, second)
