@@ -46,10 +46,7 @@ _PIECES = r" ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\n+|\s+"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a build depends on.
-
-    The defaults are those of the shipped weights, which were trained when the problems still borrowed in
-    subtractions (see `riftk.tiny.problems`): a build made now has the same shape and other figures.
+    """What a build depends on; the defaults made the weights that ship.
 
     Args:
         steps: optimiser steps of the first cycle.
@@ -69,10 +66,10 @@ class Recipe:
     steps: int = 5000
     copying_steps: int = 1000
     copying_share: float = 0.04
-    sums_share: float = 0.1
-    finishing_steps: int = 2500
+    sums_share: float = 0.2
+    finishing_steps: int = 2000
     finishing_rate: float = 2e-3
-    finishing_sums_share: float = 0.35
+    finishing_sums_share: float = 0.25
     batch_size: int = 16
     learning_rate: float = 3e-3
     seed: int = 0

@@ -103,6 +103,14 @@ class Step:
         return self.sign == "-" and any(a < b for a, b in zip(reversed(left), reversed(right), strict=False))
 
     @property
+    def allowed(self) -> bool:
+        """Whether a problem may have this line: a result between 2 and `LARGEST_RESULT`, no borrowing.
+
+        So small a model takes far longer to learn borrowing than all the rest.
+        """
+        return 2 <= self.result <= LARGEST_RESULT and not self.borrows
+
+    @property
     def check(self) -> str:
         """The inverse line, which leads back to `left`."""
         return str(Step(self.result, "-" if self.sign == "+" else "+", self.right))
@@ -172,17 +180,14 @@ class _Writer:
         self.numbers = [n for low, high in NUMBER_RANGES[split] for n in range(low, high + 1)]
 
     def draw(self) -> Problem:
-        """One problem whose results lie between 2 and `LARGEST_RESULT`, without borrowing.
-
-        So small a model takes far longer to learn borrowing than all the rest.
-        """
+        """One problem whose lines are all allowed."""
         if self.rng.random() < 0.2:
             build, kind = self._comparison, self.rng.choice(("more", "fewer"))
         else:
             build, kind = self._story, self.rng.choice(_STORIES)
         while True:
             problem = build(kind)
-            if all(2 <= step.result <= LARGEST_RESULT and not step.borrows for step in problem.steps):
+            if all(step.allowed for step in problem.steps):
                 return problem
 
     def _cell(self, forms: tuple[str, ...], circumstances: tuple[str, ...]) -> tuple[str, str]:
