@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from riftk.completions import Completion, split_completion
-from riftk.constraints import Constraint, Text, Verdict, check_all, parse_constraint
-from riftk.grading import grade, strip_answer_tags
+from riftk.constraints import Constraint, parse_constraint
+from riftk.grading import grade
+from riftk.judging import Output
 
 BOTH = ("reasonif", "robust")
 
@@ -42,32 +40,16 @@ def rulebooks(rules: str) -> tuple[str, ...]:
     return BOTH if rules == "both" else (rules,)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A completion after the split. An open trace has no response: it earns nothing."""
+def output(completion: Any, think: str | None) -> Output:
+    """A completion as trl hands it over, to be judged."""
+    return Output(completion_text(completion), think)
 
-    completion: Completion
 
-    @classmethod
-    def of(cls, completion: Any, think: str | None) -> Judged:
-        return cls(split_completion(completion_text(completion), think=think))
-
-    @property
-    def finished(self) -> bool:
-        return self.completion.status != "unclosed"
-
-    def followed(self, constraints: Sequence[Constraint], target: str, rules: str) -> list[list[Verdict]]:
-        """Verdicts [rulebook][constraint] for one target."""
-        text = (
-            self.completion.reasoning
-            if target == "reasoning"
-            else strip_answer_tags(self.completion.response)
-        )
-        shared = Text(text)  # analysed once for all rulebooks
-        return [check_all(constraints, shared, rules=rulebook) for rulebook in rulebooks(rules)]
-
-    def correct(self, answer: str | None, answer_type: str) -> float | None:
-        """1 for a right answer, else 0; None where there is no gold answer."""
-        if not answer:
-            return None
-        return float(self.finished and grade(self.completion.response, answer, answer_type).correct)
+def correct(judged: Output, answer: str | None, answer_type: str) -> float | None:
+    """1 for a right answer after a closed trace, else 0; None where there is no gold answer."""
+    if not answer:
+        return None
+    right = (
+        judged.fault("response") is None and grade(judged.completion.response, answer, answer_type).correct
+    )
+    return float(right)

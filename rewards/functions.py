@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .core import Judged, row_constraints
+from riftk.judging import Output
+
+from .core import correct, output, row_constraints, rulebooks
 
 Think = Literal["tags", "prefilled", "channels", "none"] | None
 
@@ -31,7 +33,7 @@ class FormatReward:
     def __call__(self, completions: Sequence[Any], **_: Any) -> list[float | None]:
         rewards: list[float | None] = []
         for text in completions:
-            parts = Judged.of(text, self.think).completion
+            parts = output(text, self.think).completion
             well_formed = parts.status == "closed" and parts.blocks == 1 and parts.response.strip() != ""
             rewards.append(self.value if well_formed else 0.0)
         return rewards
@@ -56,7 +58,7 @@ class CorrectnessReward:
     ) -> list[float | None]:
         types = answer_type or ["math"] * len(completions)
         return [
-            Judged.of(text, self.think).correct(gold, kind)
+            correct(output(text, self.think), gold, kind)
             for text, gold, kind in zip(completions, answer, types, strict=True)
         ]
 
@@ -85,17 +87,17 @@ class InstructionReward:
         self, completions: Sequence[Any], constraints: Sequence[str | None], **_: Any
     ) -> list[float | None]:
         return [
-            self._followed(Judged.of(text, self.think), column)
+            self._followed(output(text, self.think), column)
             for text, column in zip(completions, constraints, strict=True)
         ]
 
-    def _followed(self, judged: Judged, column: str | None) -> float | None:
+    def _followed(self, judged: Output, column: str | None) -> float | None:
         asked = [constraint for constraint in row_constraints(column) if constraint.target == self.target]
         if not asked:
             return None
-        if not judged.finished:
+        if judged.completion.status == "unclosed":
             return 0.0
-        books = judged.followed(asked, self.target, self.rules)
+        books = judged.judge(asked, rulebooks(self.rules)).values()
         credit = [
             min(verdict.score if self.credit == "graded" else float(verdict.followed) for verdict in verdicts)
             for verdicts in zip(*books, strict=True)
@@ -125,9 +127,9 @@ class GatedReward(InstructionReward):
         **_: Any,
     ) -> list[float | None]:
         types = answer_type or ["math"] * len(completions)
-        judged = [Judged.of(text, self.think) for text in completions]
+        judged = [output(text, self.think) for text in completions]
         return [
-            _gate(one.correct(gold, kind), self._followed(one, column))
+            _gate(correct(one, gold, kind), self._followed(one, column))
             for one, column, gold, kind in zip(judged, constraints, answer, types, strict=True)
         ]
 

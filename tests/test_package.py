@@ -71,7 +71,7 @@ def test_dependencies_point_one_way():
     import ast
 
     layers = [
-        ("riftk/constraints", "riftk/completions", "riftk/grading", "riftk/prompts.py"),
+        ("riftk/constraints", "riftk/completions", "riftk/grading", "riftk/prompts.py", "riftk/judging.py"),
         ("riftk/benchmarks", "riftk/engines", "riftk/statistics.py", "riftk/rows.py"),
         ("rewards", "data_synth", "riftk/evaluation", "riftk/report", "riftk/tiny"),
         ("recipes", "riftk/cli.py"),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from riftk.completions import Completion, split_completion
-from riftk.constraints import Constraint, Text, check_all
-from riftk.constraints.published import judged_text
+from riftk.constraints import Verdict
 from riftk.constraints.text import word_count
 from riftk.engines.base import Generation
-from riftk.grading import grade, strip_answer_tags
+from riftk.grading import grade
+from riftk.judging import Output
 from riftk.rows import Row, read_jsonl
 
 
@@ -28,10 +28,7 @@ def score_sample(
 ) -> dict[str, Any]:
     """Everything that is known about one completion, as it is stored.
 
-    Under robust rules a trace that is cut off, missing or empty is not followed, and neither is an
-    instruction about a response that was cut off. Published rules judge what they cut out of the raw text
-    themselves. Answer tags are stripped from a response before it is judged, under every rulebook: they are
-    lower case, so that capitals could never be followed.
+    How the constraints are judged is said in `riftk.judging`.
 
     Args:
         row: the item.
@@ -42,10 +39,16 @@ def score_sample(
         sample: number of the completion where an item has several.
         count_tokens: tokens of a text, for the length of the trace.
     """
-    completion = split_completion(
-        generation.text, think=think, reasoning_content=generation.reasoning_content
+    output = Output(
+        text=generation.text,
+        think=think,
+        reasoning_content=generation.reasoning_content,
+        finish_reason=generation.finish_reason,
+        tokens=generation.completion_tokens,
+        error=generation.error,
     )
-    verdicts = _verdicts(row.constraints, generation, completion, rulebooks)
+    completion = output.completion
+    verdicts = output.judge(row.constraints, rulebooks)
     errored = generation.finish_reason == "error"
     answered = grade(completion.response, row.answer, row.answer_type) if row.answer and not errored else None
     return {
@@ -71,7 +74,7 @@ def score_sample(
         "completion_tokens": generation.completion_tokens,
         "reasoning_tokens": count_tokens(completion.reasoning) if count_tokens else None,
         "reasoning_words": word_count(completion.reasoning),
-        "verdicts": verdicts,
+        "verdicts": {rules: [_record(verdict) for verdict in judged] for rules, judged in verdicts.items()},
         "correct": (answered.correct if answered else False) if row.answer else None,
         "extracted": answered.extracted if answered else None,
         "grade_reason": answered.reason if answered else generation.error,
@@ -106,60 +109,5 @@ def rescore(samples_path: str | Path, rulebooks: Sequence[str] | None = None) ->
         yield {**fresh, "reasoning_tokens": stored["reasoning_tokens"]}
 
 
-def _verdicts(
-    constraints: Sequence[Constraint],
-    generation: Generation,
-    completion: Completion,
-    rulebooks: Sequence[str],
-) -> dict[str, list[dict[str, Any]]]:
-    """Verdicts under each rulebook, in the order of the constraints."""
-    analysed: dict[str, Text] = {}  # the rulebooks often judge the same text
-    verdicts: dict[str, list[dict[str, Any]]] = {}
-    for rules in rulebooks:
-        judged: list[dict[str, Any]] = [{}] * len(constraints)
-        for target in {constraint.target for constraint in constraints}:
-            places = [place for place, constraint in enumerate(constraints) if constraint.target == target]
-            fault = _fault(generation, completion, target) if rules == "robust" else None
-            if fault is not None:
-                for place in places:
-                    judged[place] = {"followed": False, "score": 0.0, "reason": fault, "spans": []}
-                continue
-            text = _judged_text(generation, completion, rules, target)
-            shared = analysed.setdefault(text, Text(text))
-            asked = [constraints[place] for place in places]
-            for place, verdict in zip(places, check_all(asked, shared, rules), strict=True):
-                judged[place] = {
-                    "followed": verdict.followed,
-                    "score": verdict.score,
-                    "reason": verdict.reason,
-                    "spans": [list(span) for span in verdict.spans],
-                }
-        verdicts[rules] = judged
-    return verdicts
-
-
-def _fault(generation: Generation, completion: Completion, target: str) -> str | None:
-    """Why there is nothing to judge, under robust rules; None where there is."""
-    if generation.finish_reason == "error":
-        return f"no completion: {generation.error}"
-    cut_off = generation.finish_reason == "length"
-    after = f" after {generation.completion_tokens} tokens" if generation.completion_tokens else ""
-    if completion.status == "unclosed":
-        return f"the reasoning was cut off{after}" if cut_off else "the reasoning was never closed"
-    if target == "reasoning":
-        return {"none": "there is no reasoning", "empty": "the reasoning is empty"}.get(completion.status)
-    if cut_off:
-        return f"the response was cut off{after}"
-    return None if completion.response else "there is no response"
-
-
-def _judged_text(generation: Generation, completion: Completion, rules: str, target: str) -> str:
-    """The text that a rulebook judges. Spans of verdicts are offsets into it."""
-    if rules == "robust":
-        text = completion.reasoning if target == "reasoning" else completion.response
-    else:
-        raw = generation.text
-        if generation.reasoning_content is not None:  # the published cut looks for tags
-            raw = f"<think>{generation.reasoning_content}</think>{raw}"
-        text = judged_text(rules, raw, target)
-    return strip_answer_tags(text) if target == "response" else text
+def _record(verdict: Verdict) -> dict[str, Any]:
+    return {**asdict(verdict), "spans": [list(span) for span in verdict.spans]}
