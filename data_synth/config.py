@@ -23,6 +23,8 @@ class SynthConfig:
             safely or verified is dropped, so the dataset has fewer rows.
         constraints: ids to ask for, in equal parts; empty means all that can be rewritten by rule.
         plain_share: share of rows without a constraint, in [0, 1].
+        response_share: share of rows with an instruction about the response. They are sampled with it and
+            kept as they are where the model followed it: what it can do already is not to be lost.
         question_column: column of the problem.
         answer_column: column of the gold answer; None where there is none.
         answer_type: how answers are graded: "math", "number", "choice" or "label". A column `answer_type` of
@@ -34,8 +36,8 @@ class SynthConfig:
         attempts: traces sampled per seed, until one is kept.
         temperature, top_p, max_tokens: of sampling; `max_tokens` counts generated tokens.
         word_share: a word limit is drawn between these shares of the trace's own words.
-        word_limits: limits to draw from when the instruction is left in while sampling and the length of the
-            trace is not known yet (those of the published training set).
+        word_limits: limits to draw from when the instruction stands in the sampling prompt and the length of
+            the text is not known yet (those of the published training set).
         end_phrases: phrases to draw from; none of them is one of ReasonIF's.
         paraphrases: draw among all wordings of an instruction; False takes the published sentence always.
         seed: of every draw. Draws depend on it and on the row, never on the order of work.
@@ -46,6 +48,7 @@ class SynthConfig:
     num_rows: int = 1000
     constraints: tuple[str, ...] = ()
     plain_share: float = 0.1
+    response_share: float = 0.0
     question_column: str = "question"
     answer_column: str | None = "answer"
     answer_type: str = "math"
@@ -79,6 +82,10 @@ class SynthConfig:
         demands = {
             "num_rows": (self.num_rows >= 1, "at least 1"),
             "plain_share": (0 <= self.plain_share <= 1, "between 0 and 1"),
+            "response_share": (
+                0 <= self.response_share <= 1 - self.plain_share,
+                "at least 0, and at most 1 together with plain_share",
+            ),
             "attempts": (self.attempts >= 1, "at least 1"),
             "temperature": (self.temperature >= 0, "0 (greedy) or more"),
             "top_p": (0 < self.top_p <= 1, "above 0 and at most 1"),

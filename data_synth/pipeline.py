@@ -130,7 +130,7 @@ def _work_on(
                 outcome = {
                     "key": keys[seed.item_id],
                     "attempt": attempt,
-                    "constraint": seed.constraint,
+                    "constraint": seed.kind,
                     **_outcome(config, engine, seed, attempt, samples[seed.item_id]),
                 }
                 outcomes.append(outcome)
@@ -180,7 +180,8 @@ def _outcome(
         trace = accept(config, seed, generation, engine.think)
         stage = "rewrite"
         rewrite, rewriter = _rewrite(config, seed, attempt, trace)
-        constraints = () if seed.constraint is None else (make_constraint(seed.constraint, rewrite.args),)
+        constraint = make_constraint(seed, rewrite.args)
+        constraints = () if constraint is None else (constraint,)
         stage = "verify"
         verify(config, seed, constraints, rewrite.text, trace.response)
     except Rejected as rejected:
@@ -190,7 +191,7 @@ def _outcome(
         "model": engine.model,
         "rewriter": rewriter if rewrite.text != trace.reasoning else "none",
         "shape": rewrite.shape,
-        "instruction": make_prompt(config, seed, constraints[0] if constraints else None)[1],
+        "instruction": make_prompt(config, seed, constraint)[1],
         "trace_sha256": hashlib.sha256(trace.reasoning.encode()).hexdigest(),
         "attempts": attempt,
     }
@@ -198,9 +199,9 @@ def _outcome(
 
 
 def _rewrite(config: SynthConfig, seed: Seed, attempt: int, trace: Trace) -> tuple[Rewrite, str]:
-    """Rewrite a trace for the constraint of its seed. Raises `Rejected`."""
-    if seed.constraint is None:
-        return Rewrite(trace.reasoning), "none"
+    """Rewrite a trace for the constraint of its seed, if it is about the trace. Raises `Rejected`."""
+    if seed.constraint is None or seed.target == "response":
+        return Rewrite(trace.reasoning, seed.args), "none"
     rewriter = REWRITERS[seed.constraint]
     material = Material(
         reasoning=trace.reasoning,

@@ -90,6 +90,9 @@ class Rewrite:
     shape: str = ""
 
 
+DrawArgs = Callable[[random.Random, "SynthConfig", bool], dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class Rewriter:
     """How traces come to follow one constraint.
@@ -97,23 +100,24 @@ class Rewriter:
     Args:
         name: written into the provenance of rows.
         rewrite: makes the trace; raises `Rejected` where that cannot be done safely.
-        draw_args: draws the arguments that do not depend on the trace, before it is sampled.
+        draw_args: draws the arguments that are known before the trace is sampled. Its last argument says
+            whether the instruction will stand in the sampling prompt, so that all have to be known.
     """
 
     name: str
     rewrite: Callable[[Material], Rewrite]
-    draw_args: Callable[[random.Random, SynthConfig], dict[str, Any]]
+    draw_args: DrawArgs
 
 
 REWRITERS: dict[str, Rewriter] = {}
 
 
-def _no_args(draws: random.Random, config: SynthConfig) -> dict[str, Any]:
+def _no_args(draws: random.Random, config: SynthConfig, in_prompt: bool) -> dict[str, Any]:
     return {}
 
 
 def rewriter(
-    id: str, draw_args: Callable[[random.Random, SynthConfig], dict[str, Any]] = _no_args
+    id: str, draw_args: DrawArgs = _no_args
 ) -> Callable[[Callable[[Material], Rewrite]], Callable[[Material], Rewrite]]:
     """Decorator: register a function as the rewriter by rule for the constraint `id`."""
 
@@ -149,7 +153,7 @@ def json_format(material: Material) -> Rewrite:
     return Rewrite(text, shape=f"{shape}, {parted_by}{', fenced' if fenced else ''}")
 
 
-def _draw_phrase(draws: random.Random, config: SynthConfig) -> dict[str, Any]:
+def _draw_phrase(draws: random.Random, config: SynthConfig, in_prompt: bool) -> dict[str, Any]:
     return {"end_phrase": draws.choice(config.end_phrases)}
 
 
@@ -163,9 +167,9 @@ def end_phrase(material: Material) -> Rewrite:
     return Rewrite(f"{material.reasoning.rstrip()}\n{args['end_phrase']}", args)
 
 
-def _draw_limit(draws: random.Random, config: SynthConfig) -> dict[str, Any]:
+def _draw_limit(draws: random.Random, config: SynthConfig, in_prompt: bool) -> dict[str, Any]:
     """A limit that does not depend on the trace is needed only where it stands in the sampling prompt."""
-    return {"num_words": draws.choice(config.word_limits)} if config.sample_with_instruction else {}
+    return {"num_words": draws.choice(config.word_limits)} if in_prompt else {}
 
 
 @rewriter(WORDS, _draw_limit)

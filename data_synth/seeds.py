@@ -15,24 +15,29 @@ from .config import SynthConfig
 from .problems import Problem, load_problems
 from .rewriters import REWRITERS
 
-TARGET = "reasoning"
-
 
 @dataclass(frozen=True)
 class Seed:
-    """A problem and what is asked of its trace.
+    """A problem and what is asked of its trace or of its answer.
 
     Args:
         item_id: unique within the run; all draws for the row are derived from it.
         problem: question, gold answer, how to grade it, source.
         constraint: id, None for a plain row.
         args: arguments that are known already; a word limit may have to wait for the trace.
+        target: "reasoning", or "response" for a row whose answer has to follow as it was sampled.
     """
 
     item_id: str
     problem: Problem
     constraint: str | None = None
     args: dict[str, Any] = field(default_factory=dict)
+    target: str = "reasoning"
+
+    @property
+    def kind(self) -> str | None:
+        """Under which name its yield is counted; None for a plain row."""
+        return f"{self.constraint} (response)" if self.target == "response" else self.constraint
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -54,7 +59,8 @@ def derived_seed(config: SynthConfig, window: int, attempt: int) -> int:
 
 
 def make_seeds(config: SynthConfig) -> Iterator[Seed]:
-    """Yield `config.num_rows` seeds: plain ones as `plain_share` says, the rest in equal parts by constraint.
+    """Yield `config.num_rows` seeds: shares of plain ones and of those about the response, the rest about the
+    reasoning; both kinds of instruction in equal parts by constraint.
 
     Raises:
         SynthesisError: see `load_problems`.
@@ -67,9 +73,12 @@ def make_seeds(config: SynthConfig) -> Iterator[Seed]:
         config.answer_column,
         config.answer_type,
     )
+    ids = len(config.constraints)
     plain = round(config.plain_share * config.num_rows)
-    kinds = bytearray(len(config.constraints) for _ in range(plain))  # one byte a row: the place of its id
-    kinds += bytes(place % len(config.constraints) for place in range(config.num_rows - plain))
+    response = round(config.response_share * config.num_rows)
+    # One byte a row: the place of its id, behind these the places for the response, last the plain ones.
+    kinds = bytearray(place % ids for place in range(config.num_rows - plain - response))
+    kinds += bytes(ids + place % ids for place in range(response)) + bytes([2 * ids]) * plain
     random.Random(f"kinds-{config.seed}").shuffle(kinds)
     rows = enumerate(zip(problems, kinds, strict=True))
     return (_seed(config, number, problem, kind) for number, (problem, kind) in rows)
@@ -77,29 +86,35 @@ def make_seeds(config: SynthConfig) -> Iterator[Seed]:
 
 def _seed(config: SynthConfig, number: int, problem: Problem, kind: int) -> Seed:
     item_id = f"synth-{number:07d}"
-    if kind == len(config.constraints):
+    about_response, place = divmod(kind, len(config.constraints))
+    if about_response == 2:
         return Seed(item_id, problem)
-    id = config.constraints[kind]
-    return Seed(item_id, problem, id, REWRITERS[id].draw_args(draws(config, item_id, "args"), config))
+    id = config.constraints[place]
+    in_prompt = bool(about_response) or config.sample_with_instruction
+    args = REWRITERS[id].draw_args(draws(config, item_id, "args"), config, in_prompt)
+    return Seed(item_id, problem, id, args, "response" if about_response else "reasoning")
 
 
-def make_constraint(id: str, args: dict[str, Any]) -> Constraint:
-    """The constraint of a row, on its reasoning."""
-    return parse_constraint({"id": id, "args": args, "target": TARGET})
+def make_constraint(seed: Seed, args: dict[str, Any]) -> Constraint | None:
+    """The constraint of a row, with arguments that are all known by now; None for a plain row."""
+    if seed.constraint is None:
+        return None
+    return parse_constraint({"id": seed.constraint, "args": args, "target": seed.target})
 
 
 def make_prompt(config: SynthConfig, seed: Seed, constraint: Constraint | None) -> tuple[str, int | None]:
     """The user message that asks for `constraint`, and which wording it has (None: no instruction)."""
     if constraint is None:
         return reasonif_prompt(seed.problem.question), None
-    wordings = constraint.instructions(TARGET)
+    wordings = constraint.instructions()
     variant = draws(config, seed.item_id, "wording").randrange(len(wordings)) if config.paraphrases else 0
-    return reasonif_prompt(seed.problem.question, wordings[variant], TARGET), variant
+    return reasonif_prompt(seed.problem.question, wordings[variant], constraint.target), variant
 
 
 def sampling_prompt(config: SynthConfig, seed: Seed) -> str:
-    """The user message under which a trace is sampled: without the instruction unless the config wants it."""
-    constraint = None
-    if config.sample_with_instruction and seed.constraint is not None:
-        constraint = make_constraint(seed.constraint, seed.args)
-    return make_prompt(config, seed, constraint)[0]
+    """The user message under which a trace is sampled.
+
+    An instruction about the response is in it; one about the reasoning only if the config wants it.
+    """
+    asked = config.sample_with_instruction or seed.target == "response"
+    return make_prompt(config, seed, make_constraint(seed, seed.args) if asked else None)[0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from riftk.completions import split_completion
-from riftk.constraints import Constraint, Text, check_all
-from riftk.grading import has_complete_answer_tag
+from riftk.constraints import Constraint, Text, check
+from riftk.grading import has_complete_answer_tag, strip_answer_tags
 
 from .config import SynthConfig
 from .errors import Rejected
@@ -19,16 +19,17 @@ def verify(
 ) -> None:
     """Make sure that a row is what it claims to be.
 
-    The trace has to follow every constraint under ReasonIF's published rules and under robust ones, be free
-    of answer tags and survive being written into a completion; the response has to be complete and, with a
-    gold answer, correct.
+    Trace and response have to follow their constraints under ReasonIF's published rules and under robust
+    ones. The trace has to be free of answer tags and survive being written into a completion; the response
+    has to be complete and, with a gold answer, correct.
 
     Raises:
         Rejected: with the reason.
     """
-    text = Text(reasoning)
+    texts = {"reasoning": Text(reasoning), "response": Text(strip_answer_tags(response))}
     for rules in RULES:
-        for constraint, verdict in zip(constraints, check_all(constraints, text, rules), strict=True):
+        for constraint in constraints:
+            verdict = check(constraint, texts[constraint.target], rules)
             if not verdict.followed:
                 raise Rejected(f"not followed under {rules} rules", f"{constraint.id}: {verdict.reason}")
     if has_answer_tag(reasoning):

@@ -95,6 +95,9 @@ def synth(
         str, typer.Option(help="Constraint ids, comma-separated; none: all by rule.")
     ] = "",
     plain_share: Annotated[float, typer.Option(help="Share of rows without an instruction.")] = 0.1,
+    response_share: Annotated[
+        float, typer.Option(help="Share of rows about the response, kept where the model obeys already.")
+    ] = 0.0,
     sample_with_instruction: Annotated[
         bool, typer.Option(help="Leave the instruction in while sampling (ReasonIF's way).")
     ] = False,
@@ -123,6 +126,7 @@ def synth(
         num_rows=num_rows,
         constraints=tuple(filter(None, constraints.split(","))),
         plain_share=plain_share,
+        response_share=response_share,
         sample_with_instruction=sample_with_instruction,
         require_correct=require_correct,
         close_traces=close_traces,

@@ -524,3 +524,24 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_rows_about_the_response_are_kept_as_they_are_where_the_model_obeyed(problems, tmp_path):
+    config = config_for(problems, response_share=0.5, plain_share=0.25, constraints=(NO_COMMA, CAPITALS))
+    engine = ScriptedEngine(faults=False)
+    result = synthesize(config, engine, tmp_path / "out")
+    rows = rows_of(tmp_path / "out")
+    about = [row for row in rows if json.loads(row["constraints"])[:1] and "response" in row["constraints"]]
+    # The scripted answers have no comma and are never in capitals.
+    assert {json.loads(row["constraints"])[0]["id"] for row in about} == {NO_COMMA}
+    assert all("," in row["reasoning"] and row["synth"]["rewriter"] == "none" for row in about)
+    assert all("When answering" in row["prompt"][0]["content"] for row in about)
+    assert sum("When answering" in prompt for prompt in engine.prompts) == 45
+    assert not any("When reasoning" in prompt for prompt in engine.prompts)
+    assert result.yields[f"{CAPITALS} (response)"].kept == 0
+    assert result.yields[f"{NO_COMMA} (response)"].kept == len(about) > 15
+
+
+def test_shares_that_leave_no_room_are_refused(problems):
+    with pytest.raises(SynthesisError, match="response_share must be"):
+        config_for(problems, plain_share=0.6, response_share=0.5)
