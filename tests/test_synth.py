@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from riftk.constraints import ConstraintError, check_all
+from riftk.constraints import ConstraintError, check_all, parse_constraint
 from riftk.data_synth import (
     Problem,
     Rejected,
@@ -531,13 +531,17 @@ def test_rows_about_the_response_are_kept_as_they_are_where_the_model_obeyed(pro
     engine = ScriptedEngine(faults=False)
     result = synthesize(config, engine, tmp_path / "out")
     rows = rows_of(tmp_path / "out")
-    about = [row for row in rows if json.loads(row["constraints"])[:1] and "response" in row["constraints"]]
+    about = [row for row in rows if '"target": "response"' in row["constraints"]]
+    asks = [
+        wording
+        for id in config.constraints
+        for wording in parse_constraint({"id": id}).instructions("response")
+    ]
     # The scripted answers have no comma and are never in capitals.
     assert {json.loads(row["constraints"])[0]["id"] for row in about} == {NO_COMMA}
     assert all("," in row["reasoning"] and row["synth"]["rewriter"] == "none" for row in about)
-    assert all("When answering" in row["prompt"][0]["content"] for row in about)
-    assert sum("When answering" in prompt for prompt in engine.prompts) == 45
-    assert not any("When reasoning" in prompt for prompt in engine.prompts)
+    assert all(any(ask in row["prompt"][0]["content"] for ask in asks) for row in about)
+    assert sum(any(ask in prompt for ask in asks) for prompt in engine.prompts) == 45
     assert result.yields[f"{CAPITALS} (response)"].kept == 0
     assert result.yields[f"{NO_COMMA} (response)"].kept == len(about) > 15
 
