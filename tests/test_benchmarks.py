@@ -13,11 +13,6 @@ from riftk.benchmarks import Benchmark, load_benchmark, reasonif, stratified
 from riftk.constraints import parse_constraint
 from riftk.rows import Row, RowError, read_jsonl, write_jsonl
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
-published = pytest.mark.skipif(
-    not (DATA / "reasonif.jsonl").exists(), reason="needs the published ReasonIF file beside the repository"
-)
-
 RECORD = {
     "source": "gsm8k",
     "hf_id": "openai/gsm8k",
@@ -35,6 +30,11 @@ RECORD = {
 def folder(tmp_path) -> Path:
     write_jsonl(tmp_path / "reasonif.jsonl", [RECORD])
     return tmp_path
+
+
+@pytest.fixture
+def published(benchmark_file) -> Path:
+    return benchmark_file("reasonif.jsonl").parent
 
 
 def test_a_question_is_asked_in_three_forms(folder):
@@ -147,10 +147,9 @@ def test_a_limit_keeps_the_proportions_and_does_not_follow_the_file():
     assert [row.item_id for row in chosen[:10]] != [f"a-{number}" for number in range(10)]
 
 
-@published
-def test_published_prompts_byte_for_byte():
-    records = list(read_jsonl(DATA / "reasonif.jsonl"))
-    benchmark = load_benchmark("reasonif", data_dir=DATA, targets="reasoning", plain=False)
+def test_published_prompts_byte_for_byte(published):
+    records = list(read_jsonl(published / "reasonif.jsonl"))
+    benchmark = load_benchmark("reasonif", data_dir=published, targets="reasoning", plain=False)
     assert len(benchmark.rows) == len(records) == 300
     for row, record in zip(benchmark.rows, records, strict=True):
         assert row.prompt == ({"role": "user", "content": record["prompt"]},)
@@ -160,9 +159,8 @@ def test_published_prompts_byte_for_byte():
     assert benchmark.details["data"] == "as published"
 
 
-@published
-def test_published_rows_have_the_papers_counts():
-    rows = load_benchmark("reasonif", data_dir=DATA).rows
+def test_published_rows_have_the_papers_counts(published):
+    rows = load_benchmark("reasonif", data_dir=published).rows
     assert len(rows) == 900
     reasoning = [row for row in rows if row.item_id.endswith("-reasoning")]
     # Tables 1 and 4 of the paper (the total of Table 4 is misprinted).
@@ -181,19 +179,17 @@ def test_published_rows_have_the_papers_counts():
     assert {row.answer_type for row in rows if row.source in ("gsm8k", "amc", "aime")} == {"number"}
 
 
-@published
-def test_every_published_gold_is_graded_correct():
+def test_every_published_gold_is_graded_correct(published):
     from riftk.grading import grade
 
-    for row in load_benchmark("reasonif", data_dir=DATA, targets="reasoning", plain=False).rows:
+    for row in load_benchmark("reasonif", data_dir=published, targets="reasoning", plain=False).rows:
         said = row.answer if row.answer_type == "choice" else str(int(row.answer))
         assert grade(f"<answer>{said}</answer>", row.answer, row.answer_type).correct, row.item_id
         assert not grade("<answer>-99</answer>", row.answer, row.answer_type).correct
 
 
-@published
-def test_sixty_of_the_published_rows_hold_every_kind():
-    rows = load_benchmark("reasonif", data_dir=DATA, limit=60).rows
+def test_sixty_of_the_published_rows_hold_every_kind(published):
+    rows = load_benchmark("reasonif", data_dir=published, limit=60).rows
     assert len(rows) == 60
     assert Counter(row.item_id.rpartition("-")[2] for row in rows) == {
         "reasoning": 20, "response": 20, "plain": 20

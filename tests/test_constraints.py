@@ -253,23 +253,17 @@ def test_sentences_about_the_answer_are_those_about_the_trace_reworded(id):
     assert parsed.instruction("response").startswith("When answering,")
 
 
-def test_sentences_of_the_published_file():
-    path = HERE.parent.parent / "shared" / "data" / "reasonif.jsonl"
-    if not path.exists():
-        pytest.skip("the published ReasonIF file is not here")
-    rows = read(path)
+def test_sentences_of_the_published_file(benchmark_file):
+    rows = read(benchmark_file("reasonif.jsonl"))
     assert len(rows) == 300
     for row in rows:
         spec = {"id": row["constraint_name"][0], "args": row["constraint_args"][0], "target": "reasoning"}
         assert f"**{parse_constraint(spec).instruction()}**" in row["prompt"]
 
 
-def test_sentences_of_mathif_are_its_file_s():
-    path = HERE.parent.parent / "shared" / "data" / "mathif.jsonl"
-    if not path.exists():
-        pytest.skip("the published MathIF file is not here")
+def test_sentences_of_mathif_are_its_file_s(benchmark_file):
     count = 0
-    for row in read(path):
+    for row in read(benchmark_file("mathif.jsonl")):
         for id, args, sentence in zip(
             row["constraint_name"], row["constraint_args"], row["constraint_desc"], strict=True
         ):

@@ -16,7 +16,6 @@ from riftk.constraints.published.shared import as_nltk_reads, in_word
 from riftk.constraints.text import full_sentences
 
 HERE = Path(__file__).parent
-IFEVAL = HERE.parent.parent / "shared" / "data" / "ifeval.jsonl"
 SENTENCES = "length_constraints:number_sentences"
 NEW = {
     "keywords:letter_frequency": {"letter": "Q", "let_frequency": 3, "let_relation": "less than"},
@@ -84,11 +83,9 @@ def test_without_the_punkt_tables_the_sentence_rule_says_what_to_install():
     assert check(spec(SENTENCES), "One red. Two red. Three red.").followed
 
 
-def test_the_published_file_is_read_and_its_two_random_rows_are_refused():
-    if not IFEVAL.exists():
-        pytest.skip("the published IFEval file is not here")
+def test_the_published_file_is_read_and_its_two_random_rows_are_refused(benchmark_file):
     refused = []
-    with open(IFEVAL, encoding="utf-8") as lines:
+    with open(benchmark_file("ifeval.jsonl"), encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             for id, args in zip(row["instruction_id_list"], row["kwargs"], strict=True):
                 try:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,6 @@ from riftk.constraints.published.nltk_capitals import capital_tokens
 from riftk.constraints.published.seeded_langdetect import detect
 from riftk.constraints.wrapping import MATHIF_BASE_INSTRUCTION
 
-MATHIF = Path(__file__).parent.parent.parent / "shared" / "data" / "mathif.jsonl"
 TEXTS = [
     "First we add the two numbers and then divide the result by three.",
     "FIRST WE ADD THE TWO NUMBERS AND THEN DIVIDE THE RESULT BY THREE.",
@@ -90,11 +88,9 @@ def test_what_langdetect_cannot_tell_counts_as_followed_under_mathif_rules_only(
     assert not check(spec, "42").followed
 
 
-def test_mathif_s_own_conflicts_are_found():
-    if not MATHIF.exists():
-        pytest.skip("the published MathIF file is not here")
+def test_mathif_s_own_conflicts_are_found(benchmark_file):
     kinds = Counter()
-    with open(MATHIF, encoding="utf-8") as lines:
+    with open(benchmark_file("mathif.jsonl"), encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             specs = zip(row["constraint_name"], row["constraint_args"], strict=True)
             constraints = [parse_constraint({"id": id, "args": args}) for id, args in specs]

@@ -387,7 +387,6 @@ def test_numbers_need_no_symbolic_engine():
     assert done.stdout.strip() == "False"
 
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 GOLD_COLUMNS = {
     "math500": "answer",
     "mathif": "answer",
@@ -399,11 +398,9 @@ GOLD_COLUMNS = {
 
 
 @pytest.mark.parametrize(("name", "column"), GOLD_COLUMNS.items())
-def test_every_gold_answer_of_the_benchmarks_is_its_own_answer(name, column):
-    path = DATA / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip(f"benchmark files are not at {DATA}")
-    golds = [json.loads(line)[column] for line in path.read_text(encoding="utf-8").splitlines()]
+def test_every_gold_answer_of_the_benchmarks_is_its_own_answer(benchmark_file, name, column):
+    lines = benchmark_file(f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    golds = [json.loads(line)[column] for line in lines]
     bodies = [gold.rpartition("####")[2].strip() if "####" in gold else gold for gold in golds]
     wrong = [
         gold for gold, body in zip(golds, bodies, strict=True) if not correct(body.replace("$", ""), gold)

@@ -25,13 +25,8 @@ from riftk.data_synth.rewriters import CAPITALS, END, END_PHRASES, JSON, NO_COMM
 from riftk.data_synth.segments import pieces, segments
 from riftk.data_synth.survival import figures, tuples
 
-DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
-
-def corpus(name: str, column: str, limit: int | None = None) -> list[str]:
-    path = DATA / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip(f"{path} is not on this machine")
+def read_texts(path: Path, column: str, limit: int | None = None) -> list[str]:
     texts = [json.loads(line)[column] for line in path.open(encoding="utf-8")]
     return [text.split("\n####")[0] for text in texts[:limit]]
 
@@ -150,8 +145,8 @@ def independent_numbers(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "column", "limit"), [("reasonif", "question", None), ("gsm8k_test", "answer", 500)]
 )
-def test_commas_on_real_texts(name, column, limit):
-    texts = corpus(name, column, limit)
+def test_commas_on_real_texts(benchmark_file, name, column, limit):
+    texts = read_texts(benchmark_file(f"{name}.jsonl"), column, limit)
     accepted, reasons = rewrite_all(texts, without_commas)
     assert len(accepted) >= 0.95 * len(texts), reasons
     damaged_by_deletion = 0
@@ -248,8 +243,8 @@ def test_a_formula_in_capitals_has_the_same_value(expression):
         ("math500", "problem", None, 0.8),
     ],
 )
-def test_capitals_on_real_texts(name, column, limit, share):
-    texts = corpus(name, column, limit)
+def test_capitals_on_real_texts(benchmark_file, name, column, limit, share):
+    texts = read_texts(benchmark_file(f"{name}.jsonl"), column, limit)
     accepted, reasons = rewrite_all(texts, in_capitals)
     assert len(accepted) >= share * len(texts), reasons
     for before, after in accepted:
@@ -282,8 +277,8 @@ def test_json_comes_in_several_shapes():
 
 
 @pytest.mark.parametrize(("name", "column"), [("reasonif", "question"), ("gsm8k_test", "answer")])
-def test_json_on_real_texts(name, column):
-    for text in corpus(name, column, 300):
+def test_json_on_real_texts(benchmark_file, name, column):
+    for text in read_texts(benchmark_file(f"{name}.jsonl"), column, 300):
         for shape in SHAPES:
             for fenced in (False, True):
                 form = to_json(text, shape, fenced)
