@@ -7,14 +7,18 @@ A row crosses every boundary of riftk (synthesis, training, evaluation) in one f
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from riftk.constraints import Constraint, ConstraintError, parse_constraint
+from riftk.constraints.conflicts import Conflict, conflicts
+from riftk.constraints.sentences import disagreements
 
 ANSWER_TYPES = ("math", "number", "choice", "label")
+_BAD_ROWS_SHOWN = 10
 
 
 class RowError(ValueError):
@@ -32,6 +36,10 @@ class Row:
         answer_type: how `riftk.grading.grade` reads it: "math", "number", "choice" or "label".
         constraints: what the completion must follow, in order; the same id may occur twice.
         source: data set the problem comes from, e.g. "gsm8k".
+
+    Raises:
+        RowError: an unknown answer type, or a sentence in the prompt that asks for something else than the
+            constraints say.
     """
 
     item_id: str
@@ -40,6 +48,19 @@ class Row:
     answer_type: str = "math"
     constraints: tuple[Constraint, ...] = ()
     source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.answer_type not in ANSWER_TYPES:
+            raise RowError(
+                f"{self.item_id}: answer_type {self.answer_type!r} is none of {', '.join(ANSWER_TYPES)}"
+            )
+        if problems := disagreements(self.constraints, self.user_text):
+            raise RowError(f"{self.item_id}: {'; '.join(problems)}")
+
+    @property
+    def user_text(self) -> str:
+        """Text of the user messages."""
+        return "\n".join(str(m["content"]) for m in self.prompt if m["role"] == "user")
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -53,7 +74,7 @@ class Row:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = "row") -> Row:
-        """Validate one row. Raises `RowError` that names `where` and the offending field."""
+        """Validate one row. Raises `RowError` that names `where`, the row's id and what is wrong."""
         if not isinstance(data, Mapping):
             raise RowError(f"{where}: expected an object with columns, found {type(data).__name__}")
         missing = [key for key in ("item_id", "prompt") if key not in data]
@@ -63,24 +84,52 @@ class Row:
         if not isinstance(prompt, list | tuple) or not all(
             isinstance(message, Mapping) and {"role", "content"} <= message.keys() for message in prompt
         ):
-            raise RowError(f'{where}: prompt must be a list of messages {{"role": ..., "content": ...}}')
-        constraints = data.get("constraints") or "[]"
-        answer_type = data.get("answer_type") or "math"
-        if answer_type not in ANSWER_TYPES:
-            raise RowError(f"{where}: answer_type {answer_type!r} is none of {', '.join(ANSWER_TYPES)}")
+            demand = 'prompt must be a list of messages {"role": ..., "content": ...}'
+            raise RowError(f"{where} ({data['item_id']}): {demand}")
         try:
-            specs = json.loads(constraints) if isinstance(constraints, str) else constraints
-            parsed = tuple(parse_constraint(spec) for spec in specs)
-        except (ConstraintError, ValueError) as error:
+            return cls(
+                item_id=str(data["item_id"]),
+                prompt=tuple(prompt),
+                answer="" if data.get("answer") is None else str(data["answer"]),
+                answer_type=data.get("answer_type") or "math",
+                constraints=_constraints(data.get("constraints")),
+                source=str(data.get("source") or ""),
+            )
+        except RowError as error:
+            raise RowError(f"{where}: {error}") from error
+        except ValueError as error:  # constraints
             raise RowError(f"{where} ({data['item_id']}): {error}") from error
-        return cls(
-            item_id=str(data["item_id"]),
-            prompt=tuple(prompt),
-            answer=str(data.get("answer") or ""),
-            answer_type=answer_type,
-            constraints=parsed,
-            source=str(data.get("source") or ""),
-        )
+
+
+def _constraints(column: Any) -> tuple[Constraint, ...]:
+    """The constraints of a row: JSON, or a list of mappings; None and "" hold none."""
+    specs = json.loads(column) if isinstance(column, str) and column else column or []
+    if not isinstance(specs, list | tuple):
+        raise ConstraintError(f"constraints must be a list, not {specs!r}")
+    return tuple(parse_constraint(spec) for spec in specs)
+
+
+def row_problems(row: Row) -> list[Conflict]:
+    """What is wrong with a row that can be used all the same: see `riftk.constraints.conflicts`."""
+    return conflicts(row.constraints, row.user_text, row.answer)
+
+
+def problems_line(rows: Iterable[Row]) -> str:
+    """One line about the rows with problems, with the first ids of each kind; "" where there are none."""
+    ids: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for problem in row_problems(row):
+            ids.setdefault(problem.kind, {})[row.item_id] = None
+    texts = {
+        "unsatisfiable": "that no text can satisfy",
+        "prompt": "that their own prompt works against",
+        "answer": "whose answer cannot be written",
+    }
+    return ", ".join(
+        f"{len(ids[kind])} rows {text} ({', '.join(list(ids[kind])[:3])}{', …' * (len(ids[kind]) > 3)})"
+        for kind, text in texts.items()
+        if kind in ids
+    )
 
 
 def read_jsonl(path: Path | str) -> Iterator[dict[str, Any]]:
@@ -111,16 +160,52 @@ def write_jsonl(path: Path | str, records: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
-def read_rows(path: Path | str) -> list[Row]:
-    """Read and validate a row file. Raises `RowError` on a bad row, a repeated id or an empty file."""
-    rows: list[Row] = []
-    seen: set[str] = set()
-    for number, data in enumerate(read_jsonl(path), 1):
-        row = Row.from_dict(data, where=f"{path}, row {number}")
-        if row.item_id in seen:
-            raise RowError(f"{path}, row {number}: item_id {row.item_id!r} occurs twice; ids must be unique")
-        seen.add(row.item_id)
-        rows.append(row)
+def read_rows(path: Path | str, skip_bad: bool = False) -> list[Row]:
+    """Read and validate a row file; rows with problems (`row_problems`) are counted on standard error.
+
+    Args:
+        path: JSONL file of rows.
+        skip_bad: leave out rows that cannot be used, and say so, instead of raising.
+
+    Raises:
+        RowError: bad rows, each named; a repeated id; no rows.
+    """
+    return collect_rows(read_jsonl(path), Row.from_dict, path, skip_bad)
+
+
+def collect_rows(
+    records: Iterable[Mapping[str, Any]],
+    make: Callable[[Mapping[str, Any], str], Row],
+    path: Path | str,
+    skip_bad: bool = False,
+) -> list[Row]:
+    """Make rows of the records of a file: what `read_rows` does, for files with other columns.
+
+    Args:
+        records: objects of the file.
+        make: makes a row of a record and of what to call it in errors; raises `RowError`.
+        path: name of the file, for errors.
+        skip_bad: see `read_rows`.
+    """
+    rows: dict[str, Row] = {}
+    bad: list[str] = []
+    for number, record in enumerate(records, 1):
+        try:
+            row = make(record, f"row {number}")
+            if row.item_id in rows:
+                raise RowError(f"row {number}: item_id {row.item_id!r} occurs twice; ids must be unique")
+        except RowError as error:
+            bad.append(str(error))
+        else:
+            rows[row.item_id] = row
+    if bad:
+        listed = "\n  ".join(bad[:_BAD_ROWS_SHOWN]) + "\n  …" * (len(bad) > _BAD_ROWS_SHOWN)
+        found = f"{path}: {len(bad)} of {len(bad) + len(rows)} rows cannot be used:\n  {listed}"
+        if not skip_bad:
+            raise RowError(f"{found}\ncorrect them, or leave them out (skip_bad)")
+        print(f"{found}\nthey are left out", file=sys.stderr)
     if not rows:
         raise RowError(f"{path} holds no rows")
-    return rows
+    if line := problems_line(rows.values()):
+        print(f"{path}: {line}", file=sys.stderr)
+    return list(rows.values())
