@@ -39,7 +39,8 @@ def test_following_without_a_right_answer_earns_nothing_from_the_gate():
     wrong = GOOD.replace("<answer>8", "<answer>9")
     assert InstructionReward()(completions=[wrong], **columns()) == [1.0]
     assert GatedReward()(completions=[wrong], **columns()) == [0.0]
-    assert GatedReward()(completions=[BROKEN], **columns()) == [0.5]
+    assert GatedReward()(completions=[BROKEN], **columns()) == [0.0]
+    assert GatedReward(formula="bonus")(completions=[BROKEN], **columns()) == [0.5]
 
 
 def test_graded_credit_grows_towards_compliance():

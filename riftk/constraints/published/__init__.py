@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..base import ConstraintError
+from ..base import Constraint, ConstraintError
 from . import cotcontrol, ifeval, mathif, reasonif
 from .shared import Rule
 
@@ -24,6 +24,21 @@ _CUTS: dict[str, Callable[[str, str], str]] = {
     "ifeval-loose": ifeval.judged_text,
     "cotcontrol": cotcontrol.judged_text,
 }
+# Whose evaluator a constraint comes from, where several have its id; MathIF and IFEval never judge a trace.
+_PUBLISHED_BY = {
+    "reasoning": ("reasonif", "cotcontrol"),
+    "response": ("mathif", "ifeval", "cotcontrol"),
+}
+
+
+def published_rules(constraint: Constraint) -> str | None:
+    """The published rulebook that a benchmark would judge a constraint by; None where there is none.
+
+    ReasonIF's for a constraint on the reasoning that it has, else MathIF's, IFEval's or CoTControl's, the
+    first that has the id.
+    """
+    books = _PUBLISHED_BY[constraint.target]
+    return next((rules for rules in books if constraint.id in RULEBOOKS[rules]), None)
 
 
 def judged_text(rules: str, raw_output: str, target: str) -> str:
