@@ -1,36 +1,47 @@
 """Grading: find the answer in a response and compare it with the gold answer.
 
 The one place of riftk where answers are extracted and compared; synthesis, rewards and benchmarks all use it.
-Comparison is exact first (strings, words, numbers as fractions, lists element by element), then symbolic on
-the extracted answer alone. Nothing that a model wrote is ever run as code, and no response makes `grade`
-raise.
+Comparison is exact first (strings, words, numbers as fractions, lists element by element), at once and in
+this process. What then is open, the extracted answer alone, is compared symbolically in a few worker
+processes, with a deadline for each answer (`riftk.grading.pool`). Nothing that a model wrote is ever run as
+code, and no response makes `grade` raise or hang.
 
-Sources: ReasonIF (published extraction), IFFR (numbers, letters, labels), MathIF (pairs on which graders
-    differ).
+Bounds: of a marked answer 2,000 characters are read, and answers of more than 1,000 must be equal as strings;
+the symbolic engine gets 300 at most and no towers of powers or large factorials (`riftk.grading.symbolic`).
+
+Sources: ReasonIF (published extraction), IFFR (numbers, letters, labels), MathIF (published grader; pairs on
+    which graders differ).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from riftk.completions import split_completion
 from riftk.grading.arithmetic import Number
 from riftk.grading.choices import choice, labels_of
-from riftk.grading.expressions import same_answer
+from riftk.grading.expressions import Undecided, same_answer
 from riftk.grading.extract import ANSWER_TYPES, extract_answer, has_complete_answer_tag, strip_answer_tags
 from riftk.grading.extract import boxed as _boxed
+from riftk.grading.mathif import mathif_equal, mathif_extract
 from riftk.grading.numbers import parse_number, same_number
+from riftk.grading.pool import Outcome, Pool, WorkerError, shared_pool
 from riftk.grading.published import reasonif_correct, reasonif_extract
 
-RULES = ("robust", "reasonif")
+RULES = ("robust", "reasonif", "mathif")
+_PUBLISHED_TYPES = {"reasonif": ("math", "number", "choice"), "mathif": ("math", "number")}
 
 __all__ = [
     "ANSWER_TYPES",
     "RULES",
     "Grade",
     "Number",
+    "Pool",
+    "WorkerError",
     "extract_answer",
     "grade",
+    "grade_many",
     "has_complete_answer_tag",
     "parse_number",
     "same_number",
@@ -53,8 +64,23 @@ class Grade:
     reason: str
 
 
+@dataclass(frozen=True)
+class _Open:
+    """Two answers that only the symbolic engine can compare."""
+
+    rules: str
+    gold: str
+    found: str
+
+    def close(self, outcome: Outcome) -> Grade:
+        if outcome.fault:
+            reason = f"{self.found[:80]!r} could not be compared with {self.gold[:80]!r}: {outcome.fault}"
+            return Grade(False, self.found, reason)
+        return _graded(outcome.value, self.found, self.gold)
+
+
 def grade(response: str | None, gold: str, answer_type: str = "math", rules: str = "robust") -> Grade:
-    """Grade a response against a gold answer. Never raises on any response.
+    """Grade a response against a gold answer. No response makes it raise or hang, in any thread.
 
     Args:
         response: the visible response; a think block in front of it is passed over, and one that never closes
@@ -63,23 +89,68 @@ def grade(response: str | None, gold: str, answer_type: str = "math", rules: str
             "\\text{(C)}", "$k=3$").
         answer_type: "math" (any expression), "number", "choice" (a letter) or "label" (positive, yes, true,
             …).
-        rules: "robust", or "reasonif" for the published extraction ("math", "number" and "choice" only).
+        rules: "robust"; "reasonif" for the published extraction ("math", "number" and "choice"); "mathif" for
+            the published grader ("math" and "number"), see `riftk.grading.mathif` for where it deviates. The
+            published ones take the text as it is, with what their evaluators cut cut off before.
 
     Raises:
         ValueError: unknown `answer_type` or `rules`.
+        WorkerError: the symbolic engine is needed and cannot be started in this environment.
     """
+    return grade_many([response], [gold], answer_type, rules)[0]
+
+
+def grade_many(
+    responses: Iterable[str | None],
+    golds: Iterable[str],
+    answer_types: str | Sequence[str] = "math",
+    rules: str = "robust",
+    *,
+    pool: Pool | None = None,
+) -> list[Grade]:
+    """Grade responses against their gold answers, in their order; those that need an engine at the same time.
+
+    Args:
+        answer_types: one for all, or one for each; otherwise as `grade`.
+        pool: worker processes; by default those that all of this process shares.
+
+    Raises:
+        ValueError: unknown `answer_types` or `rules`, or lists of different lengths.
+        WorkerError: as `grade`.
+    """
+    responses, golds = list(responses), list(golds)
+    types = [answer_types] * len(responses) if isinstance(answer_types, str) else list(answer_types)
+    if not len(responses) == len(golds) == len(types):
+        raise ValueError(
+            f"there must be as many gold answers and types as responses, not {len(golds)} and {len(types)} "
+            f"for {len(responses)}"
+        )
+    for answer_type in set(types):
+        _check(answer_type, rules)
+    first = [_first(*item, rules) for item in zip(responses, golds, types, strict=True)]
+    calls = [(item.rules, item.gold, item.found) for item in first if isinstance(item, _Open)]
+    outcomes = iter((pool or shared_pool()).map(calls) if calls else ())
+    return [item.close(next(outcomes)) if isinstance(item, _Open) else item for item in first]
+
+
+def _check(answer_type: str, rules: str) -> None:
     if answer_type not in ANSWER_TYPES:
         raise ValueError(f"answer_type must be one of {', '.join(ANSWER_TYPES)}, not {answer_type!r}")
     if rules not in RULES:
         raise ValueError(f"rules must be one of {', '.join(RULES)}, not {rules!r}")
-    response, gold = response or "", str(gold)
+    if answer_type not in _PUBLISHED_TYPES.get(rules, ANSWER_TYPES):
+        known = ", ".join(_PUBLISHED_TYPES[rules])
+        raise ValueError(f"rules={rules!r} has no {answer_type}s; the published code has {known}")
+
+
+def _first(response: str | None, gold: str, answer_type: str, rules: str) -> Grade | _Open:
+    """The verdict where it needs no symbolic engine."""
+    response, gold = "" if response is None else str(response), "" if gold is None else str(gold)
     if rules == "reasonif":
-        if answer_type == "label":
-            raise ValueError(
-                'rules="reasonif" has no labels; the published extraction has numbers and letters'
-            )
         value = reasonif_extract(response, answer_type)
         return _graded(reasonif_correct(value, gold, answer_type), value, gold)
+    if rules == "mathif":
+        return _compared(rules, gold, mathif_extract(response))
     completion = split_completion(response)
     if completion.status == "unclosed":
         return Grade(False, None, "the reasoning never closes, so there is no response to grade")
@@ -91,17 +162,25 @@ def grade(response: str | None, gold: str, answer_type: str = "math", rules: str
     return {"math": _math, "number": _number, "choice": _choice, "label": _label}[answer_type](response, gold)
 
 
+def _compared(rules: str, gold: str, found: str) -> Grade | _Open:
+    compare = {"robust": same_answer, "mathif": mathif_equal}[rules]
+    try:
+        return _graded(compare(gold, found), found, gold)
+    except Undecided:
+        return _Open(rules, gold, found)
+
+
 def _gold(gold: str) -> str:
     if "####" in gold:
         gold = gold.rpartition("####")[2]
     return (_boxed(gold) or gold).strip()
 
 
-def _math(response: str, gold: str) -> Grade:
+def _math(response: str, gold: str) -> Grade | _Open:
     found = extract_answer(response, "math")
     if found is None:
         return Grade(False, None, "no answer found")
-    return _graded(same_answer(gold, found), found, gold)
+    return _compared("robust", gold, found)
 
 
 def _number(response: str, gold: str) -> Grade:

@@ -1,20 +1,20 @@
 """Compare two mathematical answers: words, numbers, lists, sets, tuples, intervals, and single expressions.
 
 Structure is compared here, element by element, with the right number of elements and kind of brackets; only
-single expressions that are no plain numbers go to the symbolic engine. So no set is accepted for its
-overlap, no anagram for a word and no interval for its twin with other ends (Math-Verify#14,
+single expressions that are no plain numbers go to a symbolic engine, which the caller hands in. So no set is
+accepted for its overlap, no anagram for a word and no interval for its twin with other ends (Math-Verify#14,
 Math-Verify#47).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from riftk.grading.choices import choice
 from riftk.grading.notation import fold_layout, strip_markdown, unwrap_text
 from riftk.grading.numbers import parse_number, same_number
-from riftk.grading.symbolic import equivalent
 
 MAX_CHARS = 1000
 _MAX_ELEMENTS = 24
@@ -52,11 +52,43 @@ _VARIABLE = re.compile(r"[A-Za-z]|\\(?!infty|pi)[a-z]+")
 _OPENING, _CLOSING = "([{❴", ")]}❵"
 
 
-def same_answer(gold: str, candidate: str) -> bool:
-    """Whether a candidate is the gold answer, in any of the usual notations. Bounded in time for any text."""
+class Undecided(Exception):
+    """Two answers can only be compared symbolically."""
+
+
+@dataclass(frozen=True)
+class _Level:
+    symbolic: Callable[[str, str], bool]
+    depth: int = 0  # of lists in lists
+
+    def deeper(self) -> _Level:
+        return replace(self, depth=self.depth + 1)
+
+
+def undecided(gold: str, candidate: str) -> bool:
+    """The engine of those who have none.
+
+    Raises:
+        Undecided: always.
+    """
+    raise Undecided
+
+
+def same_answer(gold: str, candidate: str, symbolic: Callable[[str, str], bool] = undecided) -> bool:
+    """Whether a candidate is the gold answer, in any of the usual notations.
+
+    Bounded in time for any text: what is longer than `MAX_CHARS` must be equal as a string, lists have 24
+    elements at most, and lists in lists go four deep.
+
+    Args:
+        symbolic: compares two single expressions that are no plain numbers.
+
+    Raises:
+        Undecided: by default, where strings, words and numbers do not decide.
+    """
     if len(candidate) > MAX_CHARS or len(gold) > MAX_CHARS:
         return gold.strip() == candidate.strip()
-    return _same(_canonical(gold), _canonical(candidate), 0)
+    return _same(_canonical(gold), _canonical(candidate), _Level(symbolic))
 
 
 def _canonical(text: str) -> str:
@@ -68,16 +100,16 @@ def _canonical(text: str) -> str:
     return text.removeprefix("\\(").removesuffix("\\)").removeprefix("\\[").removesuffix("\\]").strip()
 
 
-def _same(gold: str, candidate: str, depth: int) -> bool:
+def _same(gold: str, candidate: str, level: _Level) -> bool:
     if _tight(gold) == _tight(candidate):
         return True
-    if depth > _MAX_DEPTH or not candidate:
+    if level.depth > _MAX_DEPTH or not candidate:
         return False
     for compare in (_same_words, _same_based, _same_relation, _same_elements):
-        verdict = compare(gold, candidate, depth)
+        verdict = compare(gold, candidate, level)
         if verdict is not None:
             return verdict
-    return _same_value(gold, candidate)
+    return _same_value(gold, candidate, level)
 
 
 def _tight(text: str) -> str:
@@ -85,7 +117,7 @@ def _tight(text: str) -> str:
     return re.sub(r"([_^])\{(\w)\}", r"\1\2", text)
 
 
-def _same_words(gold: str, candidate: str, depth: int) -> bool | None:
+def _same_words(gold: str, candidate: str, level: _Level) -> bool | None:
     """Answers in words ("an ellipse", "\\text{Evelyn}") and letters ("\\text{(C)}"); None for other golds."""
     plain, given = unwrap_text(gold).strip(), unwrap_text(candidate).strip()
     letter = _LETTER.fullmatch(plain)
@@ -102,7 +134,7 @@ def _bare_words(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", _ARTICLE.sub("", text).lower()))
 
 
-def _same_based(gold: str, candidate: str, depth: int) -> bool | None:
+def _same_based(gold: str, candidate: str, level: _Level) -> bool | None:
     """Numerals with a base ("4210_5"); the base may be left out, but not be another one."""
     pair = [_BASED.fullmatch(_tight(text)) for text in (gold, candidate)]
     if not any(pair):
@@ -114,13 +146,13 @@ def _same_based(gold: str, candidate: str, depth: int) -> bool | None:
     return digits[0].lower() == digits[1].lower() and len(bases) == 1
 
 
-def _same_relation(gold: str, candidate: str, depth: int) -> bool | None:
+def _same_relation(gold: str, candidate: str, level: _Level) -> bool | None:
     """Equations, memberships and inequalities: what they say of a name, which both sides may leave out."""
     expected, given = _MEMBER.sub("", gold, count=1), _MEMBER.sub("", candidate, count=1)
     if (expected, given) != (gold, candidate):
-        return _same(expected.strip(), given.strip(), depth + 1)
+        return _same(expected.strip(), given.strip(), level.deeper())
     if _RELATION.search(gold) or _RELATION.search(candidate):
-        return _same_inequality(gold, candidate, depth)
+        return _same_inequality(gold, candidate, level)
     sides = [_ASSIGNED.fullmatch(_BLANKS.sub("", text)) for text in (gold, candidate)]
     if all(sides) and sides[0][1] != sides[1][1]:
         return False
@@ -128,19 +160,19 @@ def _same_relation(gold: str, candidate: str, depth: int) -> bool | None:
         gold_value, value = (
             side[2] if side else text for side, text in zip(sides, (gold, candidate), strict=True)
         )
-        return _same(gold_value, value, depth + 1)
+        return _same(gold_value, value, level.deeper())
     if "=" in gold and "," not in gold and "=" not in candidate:
         return False
     return None
 
 
-def _same_inequality(gold: str, candidate: str, depth: int) -> bool | None:
+def _same_inequality(gold: str, candidate: str, level: _Level) -> bool | None:
     pairs = [_as_interval(text) for text in (gold, candidate)]
     names = {name for _, name in pairs if name}
     if len(names) > 1:
         return False
     if all(text for text, _ in pairs):
-        return _same(pairs[0][0], pairs[1][0], depth + 1)
+        return _same(pairs[0][0], pairs[1][0], level.deeper())
     return None if all(_RELATION.search(text) for text in (gold, candidate)) else False
 
 
@@ -164,11 +196,11 @@ def _as_interval(text: str) -> tuple[str | None, str]:
     return f"{opening}{parts[0]},{parts[2]}{closing}", parts[1]
 
 
-def _same_elements(gold: str, candidate: str, depth: int) -> bool | None:
+def _same_elements(gold: str, candidate: str, level: _Level) -> bool | None:
     """Unions, lists, sets, tuples and intervals; None for single expressions."""
     unions = [re.split(r"\\cup(?![a-zA-Z])", text) for text in (gold, candidate)]
     if max(map(len, unions)) > 1:
-        return _same_set(*unions, depth)
+        return _same_set(*unions, level)
     if _number(gold) and _number(candidate):
         return None
     outers = [_outer(text) for text in (gold, candidate)]
@@ -180,16 +212,16 @@ def _same_elements(gold: str, candidate: str, depth: int) -> bool | None:
             return False
         elements, given = _split(ordered[0][1]), _split(ordered[1][1])
         pairs = zip(elements, given, strict=False)
-        return len(elements) == len(given) and all(_same(a, b, depth + 1) for a, b in pairs)
+        return len(elements) == len(given) and all(_same(a, b, level.deeper()) for a, b in pairs)
     lists = [
         _elements(outer[1] if outer and outer[0] != "[" else text)
         for outer, text in zip(outers, (gold, candidate), strict=True)
     ]
     if max(map(len, lists)) > 1:
-        return _same_set(*lists, depth)
+        return _same_set(*lists, level)
     if any(outers):
         inner = [outer[1] if outer else text for outer, text in zip(outers, (gold, candidate), strict=True)]
-        return _same(*inner, depth + 1)
+        return _same(*inner, level.deeper())
     return None
 
 
@@ -197,13 +229,19 @@ def _number(text: str) -> bool:
     return parse_number(text, strict=True).value is not None
 
 
-def _same_set(gold: Sequence[str], candidate: Sequence[str], depth: int) -> bool:
+def _same_set(gold: Sequence[str], candidate: Sequence[str], level: _Level) -> bool:
     """Whether each element of one list has its own equal in the other, in any order."""
     if len(gold) != len(candidate) or len(gold) > _MAX_ELEMENTS:
         return False
-    left = list(candidate)
-    for element in gold:
-        match = next((other for other in left if _same(element.strip(), other.strip(), depth + 1)), None)
+    left, rest = list(candidate), []
+    for element in gold:  # those that are written alike need no engine
+        alike = next((other for other in left if _tight(element) == _tight(other)), None)
+        if alike is None:
+            rest.append(element)
+        else:
+            left.remove(alike)
+    for element in rest:
+        match = next((other for other in left if _same(element.strip(), other.strip(), level.deeper())), None)
         if match is None:
             return False
         left.remove(match)
@@ -253,7 +291,7 @@ def _outer(text: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _same_value(gold: str, candidate: str) -> bool:
+def _same_value(gold: str, candidate: str, level: _Level) -> bool:
     """Single expressions: plain numbers exactly, everything else symbolically."""
     expected, given = parse_number(gold, strict=True), parse_number(candidate, strict=True)
     if expected.value is not None and given.value is not None:
@@ -263,6 +301,6 @@ def _same_value(gold: str, candidate: str) -> bool:
         candidate = candidate.rpartition("=")[2]
     if any(_PROSE.search(_ENVIRONMENT.sub("", text)) for text in (gold, candidate)):
         return False
-    return equivalent(
+    return level.symbolic(
         gold.replace("❴", "\\{").replace("❵", "\\}"), candidate.replace("❴", "\\{").replace("❵", "\\}")
     )
