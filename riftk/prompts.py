@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from riftk.constraints.wrapping import MATHIF_BASE_INSTRUCTION
+
 ANSWER_TAGS = (
     "Think step-by-step, and place only your final answer inside the tags `<answer>` and `</answer>`."
 )
@@ -26,3 +30,13 @@ def reasonif_prompt(question: str, instruction: str | None = None, target: str =
         f"{ANSWER_TAGS} Format your {subject} according to the following rule: **{instruction}**"
         f"\n\nHere is the question:\n\n{question}"
     )
+
+
+def mathif_prompt(question: str, instructions: Sequence[str] = ()) -> str:
+    """User message of MathIF: no blank before its own sentence, and none before the instructions (its code).
+
+    Args:
+        question: problem statement.
+        instructions: sentences that ask for the constraints, in order.
+    """
+    return f"{question}{MATHIF_BASE_INSTRUCTION}{' '.join(instructions)}"

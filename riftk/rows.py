@@ -109,6 +109,19 @@ def _constraints(column: Any) -> tuple[Constraint, ...]:
     return tuple(parse_constraint(spec) for spec in specs)
 
 
+def paired_constraints(ids: Any, args: Any, target: str) -> tuple[Constraint, ...]:
+    """Constraints of two parallel lists, as the published files have them.
+
+    Raises:
+        RowError: no lists of one length.
+        ConstraintError: see `parse_constraint`.
+    """
+    if not isinstance(ids, list | tuple) or not isinstance(args, list | tuple) or len(ids) != len(args):
+        raise RowError(f"ids and arguments of constraints must be lists of one length, not {ids!r}, {args!r}")
+    pairs = zip(ids, args, strict=True)
+    return tuple(parse_constraint({"id": id, "args": values, "target": target}) for id, values in pairs)
+
+
 def row_problems(row: Row) -> list[Conflict]:
     """What is wrong with a row that can be used all the same: see `riftk.constraints.conflicts`."""
     return conflicts(row.constraints, row.user_text, row.answer)
