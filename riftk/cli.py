@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from riftk.auditing import Judged
 
 app = typer.Typer(
     name="riftk",
@@ -36,45 +41,98 @@ BatchSize = Annotated[int, typer.Option(help="Completions generated at once.")]
 @app.command(epilog='Example: riftk check "No commas here." --constraint punctuation:no_comma')
 def check(
     text: Annotated[
-        str | None, typer.Argument(help="Text to judge; without it, JSONL on standard input.")
+        str | None, typer.Argument(help="Text to judge; without it, --input or JSONL on standard input.")
     ] = None,
     constraint: Annotated[
         list[str] | None, typer.Option(help='Constraint id, or {"id": …, "args": {…}}; may be repeated.')
     ] = None,
-    rules: Annotated[str, typer.Option(help="Rulebooks, comma-separated: robust, reasonif, …")] = "robust",
+    rules: Annotated[
+        str, typer.Option(help="Rulebooks, comma-separated: robust, reasonif, mathif, …; both.")
+    ] = "robust",
     think: Annotated[
         str | None, typer.Option(help="How a `completion` marks its trace: tags, prefilled, channels, none.")
     ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="What constraints are about that do not say it: reasoning, response.")
+    ] = None,
+    input: Annotated[Path | None, typer.Option(help="JSONL or Parquet file to judge.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the rows with their verdicts (JSONL).")] = None,
+    text_column: Annotated[str | None, typer.Option(help="Text that is judged as it is.")] = None,
+    completion_column: Annotated[
+        str | None, typer.Option(help="All that was generated: text or messages.")
+    ] = None,
+    reasoning_column: Annotated[str | None, typer.Option(help="Reasoning, already split off.")] = None,
+    response_column: Annotated[str | None, typer.Option(help="Response, already split off.")] = None,
+    constraints_column: Annotated[str | None, typer.Option(help="Constraints as riftk writes them.")] = None,
+    finish_reason_column: Annotated[str | None, typer.Option(help="stop, length or error.")] = None,
+    skip_bad_rows: Annotated[bool, typer.Option(help="Count and report bad rows, and go on.")] = False,
+    show: Annotated[int, typer.Option(help="Print the first so many failures, marked in the text.")] = 0,
+    summary: Annotated[bool, typer.Option(help="Print an audit of the whole file.")] = False,
+    summary_json: Annotated[Path | None, typer.Option(help="File for the audit's figures.")] = None,
+    register: Annotated[
+        list[str] | None,
+        typer.Option(help="Module with constraints of your own, or module:function; may be repeated."),
+    ] = None,
 ) -> None:
-    """Judge a text, or JSONL from standard input, with the reason for each verdict.
+    """Judge a text or a file, with the reason for each verdict. Exit status 1: something is not followed.
 
-    Lines are objects with `text` (judged as it is) or `completion` (split first; each constraint's `target`
-    says which part is judged) and, unless --constraint is given, `constraints`. The exit status is 1 when
-    something is not followed.
+    Columns are recognised by their usual names (riftk's own rows and samples, MathIF, ReasonIF, IFEval,
+    chat messages, …); the options name others. Rows with their verdicts go to --out, or else to standard
+    output unless --show or --summary is asked for. "both" judges by the published rules of each row's
+    benchmark and by the robust ones.
     """
-    from riftk.constraints import parse_constraint
+    from riftk import auditing
+    from riftk.constraints import Text, parse_constraint
 
-    asked = [parse_constraint(_spec(value)) for value in constraint or []]
-    books = rules.split(",")
-    followed = True
+    _end_quietly_with_the_reader()
+    for module in register or []:
+        auditing.register(module)
+    books = auditing.known_rules(rules)
+    aim = {} if target is None else {"target": target}
+    asked = tuple(parse_constraint({**aim, **s}) for s in auditing.constraint_specs(constraint or []))
     if text is not None:
+        if input or out or show or summary or summary_json:
+            raise ValueError("--input, --out, --show and --summary go with a file, not with a text")
         if not asked:
-            raise ValueError("nothing to check; give at least one --constraint")
-        verdicts = _judge({"text": text}, asked, books, think)
-        _show(verdicts)
-        followed = all(verdict["followed"] for verdict in verdicts)
-    else:
-        for number, line in enumerate(sys.stdin, 1):
-            if not line.strip():
-                continue
-            try:
-                record = _json_object(line)
-                verdicts = _judge(record, asked or _constraints(record), books, think)
-            except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from error
-            followed = followed and all(verdict["followed"] for verdict in verdicts)
-            print(json.dumps({**record, "verdicts": verdicts}, ensure_ascii=False))
-    raise typer.Exit(0 if followed else 1)
+            file = (
+                " (a file is given as --input)" if Path(text[:255]).suffix in (".jsonl", ".parquet") else ""
+            )
+            raise ValueError(f"nothing to check; give at least one --constraint{file}")
+        from riftk.auditing.display import console, show_verdicts
+
+        judged = auditing.judge(auditing.Case(Text(text), asked), books)
+        show_verdicts(judged, console())
+        raise typer.Exit(0 if all(one.verdict.followed for one in judged) else 1)
+
+    if input is None and sys.stdin.isatty():
+        raise ValueError("nothing to check; give a text, --input FILE, or JSONL on standard input")
+    columns = auditing.Columns(
+        text=text_column,
+        completion=completion_column,
+        reasoning=reasoning_column,
+        response=response_column,
+        constraints=constraints_column,
+        finish_reason=finish_reason_column,
+    )
+    report = show or summary
+    audit = auditing.check_file(
+        input,
+        auditing.Reader(columns, asked, target, think),
+        books,
+        out=out,
+        to_stdout=not report and summary_json is None,
+        failure=_first_failures(show) if show else None,
+        skip_bad_rows=skip_bad_rows,
+    )
+    if summary_json is not None:
+        summary_json.parent.mkdir(parents=True, exist_ok=True)
+        figures = json.dumps(audit.to_dict(), ensure_ascii=False, indent=1)
+        summary_json.write_text(figures + "\n", encoding="utf-8", errors="backslashreplace")
+    if summary:
+        from riftk.auditing.display import console, show_audit
+
+        show_audit(audit.to_dict(), console())
+    raise typer.Exit(0 if audit.followed else 1)
 
 
 @app.command(
@@ -228,74 +286,22 @@ def _dashes(argument: str) -> str:
     return name.replace("_", "-") + equals + value
 
 
-def _spec(value: str) -> dict[str, Any]:
-    return _json_object(value) if value.lstrip().startswith("{") else {"id": value}
+def _end_quietly_with_the_reader() -> None:
+    """Let `riftk check … | head` end as other tools do when nobody reads on."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON ({error})") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"expected a JSON object, found {type(value).__name__}")
-    return value
+def _first_failures(count: int) -> Callable[[str, Judged], None]:
+    from riftk.auditing.display import console, show_failure
 
+    out, left = console(), iter(range(count))
 
-def _constraints(record: dict[str, Any]) -> list[Any]:
-    from riftk.constraints import parse_constraint
+    def show(where: str, judged: Judged) -> None:
+        if next(left, None) is not None:
+            show_failure(where, judged, out)
 
-    specs = record.get("constraints")
-    try:
-        specs = json.loads(specs) if isinstance(specs, str) else specs
-    except json.JSONDecodeError as error:
-        raise ValueError(f"column `constraints` is not JSON ({error})") from None
-    if not isinstance(specs, list) or not specs:
-        raise ValueError("no list of `constraints`, and no --constraint given")
-    return [parse_constraint(spec) for spec in specs]
-
-
-def _judge(record: dict, constraints: list, rules: list[str], think: str | None) -> list[dict[str, Any]]:
-    from riftk.completions import split_completion
-    from riftk.constraints import check as check_one
-    from riftk.grading import strip_answer_tags
-
-    if isinstance(record.get("text"), str):
-        texts = dict.fromkeys(("reasoning", "response"), record["text"])
-    elif isinstance(record.get("completion"), str):
-        parts = split_completion(record["completion"], think=think)
-        texts = {"reasoning": parts.reasoning, "response": strip_answer_tags(parts.response)}
-    else:
-        raise ValueError(f"no text in a column `text` or `completion`; found {', '.join(sorted(record))}")
-    verdicts = []
-    for constraint in constraints:
-        for rulebook in rules:
-            verdict = check_one(constraint, texts[constraint.target], rules=rulebook)
-            verdicts.append(
-                {
-                    "id": constraint.id,
-                    "target": constraint.target,
-                    "rules": rulebook,
-                    "followed": verdict.followed,
-                    "score": round(verdict.score, 4),
-                    "reason": verdict.reason,
-                    "spans": verdict.spans,
-                }
-            )
-    return verdicts
-
-
-def _show(verdicts: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table("constraint", "rules", "followed", "score", "reason")
-    for verdict in verdicts:
-        followed = "[green]yes[/]" if verdict["followed"] else "[red]no[/]"
-        cells = (escape(verdict["id"]), escape(verdict["rules"]), followed, f"{verdict['score']:.2f}")
-        table.add_row(*cells, escape(verdict["reason"]))
-    Console().print(table)
+    return show
 
 
 if __name__ == "__main__":

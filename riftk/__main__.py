@@ -1,0 +1,36 @@
+"""The `riftk` command, and one sentence instead of a traceback where a library that it needs is missing."""
+
+from __future__ import annotations
+
+import sys
+
+# Which extra of riftk brings a library; see `[project.optional-dependencies]` in pyproject.toml.
+_EXTRAS = {
+    **dict.fromkeys(("typer", "rich", "yaml", "numpy"), "cli"),
+    **dict.fromkeys(
+        ("torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "pyarrow", "jinja2"),
+        "train",
+    ),
+    "matplotlib": "report",
+    "openai": "openai",
+    "vllm": "vllm",
+    "deepspeed": "deepspeed",
+}
+
+
+def main() -> None:
+    """Entry point of the script `riftk` and of `python -m riftk`."""
+    try:
+        from riftk.cli import main as run
+
+        run()
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRAS:
+            raise
+        print(f"riftk: this needs {missing}: pip install 'riftk[{_EXTRAS[missing]}]'", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
