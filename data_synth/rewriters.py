@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from riftk.constraints import check
 
@@ -18,9 +18,6 @@ from .commas import without_commas
 from .condense import Outline
 from .errors import Rejected
 from .json_forms import SHAPES, from_json, split_steps, to_json
-
-if TYPE_CHECKING:
-    from .config import SynthConfig
 
 LANGUAGE = "language:reasoning_language"
 CAPITALS = "change_case:english_capital"
@@ -90,7 +87,17 @@ class Rewrite:
     shape: str = ""
 
 
-DrawArgs = Callable[[random.Random, "SynthConfig", bool], dict[str, Any]]
+class Choices(Protocol):
+    """What arguments are drawn from: the settings of these names in `riftk.data_synth.SynthConfig`."""
+
+    @property
+    def end_phrases(self) -> tuple[str, ...]: ...
+
+    @property
+    def word_limits(self) -> tuple[int, ...]: ...
+
+
+DrawArgs = Callable[[random.Random, Choices, bool], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ class Rewriter:
 REWRITERS: dict[str, Rewriter] = {}
 
 
-def _no_args(draws: random.Random, config: SynthConfig, in_prompt: bool) -> dict[str, Any]:
+def _no_args(draws: random.Random, choices: Choices, in_prompt: bool) -> dict[str, Any]:
     return {}
 
 
@@ -153,8 +160,8 @@ def json_format(material: Material) -> Rewrite:
     return Rewrite(text, shape=f"{shape}, {parted_by}{', fenced' if fenced else ''}")
 
 
-def _draw_phrase(draws: random.Random, config: SynthConfig, in_prompt: bool) -> dict[str, Any]:
-    return {"end_phrase": draws.choice(config.end_phrases)}
+def _draw_phrase(draws: random.Random, choices: Choices, in_prompt: bool) -> dict[str, Any]:
+    return {"end_phrase": draws.choice(choices.end_phrases)}
 
 
 @rewriter(END, _draw_phrase)
@@ -167,9 +174,9 @@ def end_phrase(material: Material) -> Rewrite:
     return Rewrite(f"{material.reasoning.rstrip()}\n{args['end_phrase']}", args)
 
 
-def _draw_limit(draws: random.Random, config: SynthConfig, in_prompt: bool) -> dict[str, Any]:
+def _draw_limit(draws: random.Random, choices: Choices, in_prompt: bool) -> dict[str, Any]:
     """A limit that does not depend on the trace is needed only where it stands in the sampling prompt."""
-    return {"num_words": draws.choice(config.word_limits)} if in_prompt else {}
+    return {"num_words": draws.choice(choices.word_limits)} if in_prompt else {}
 
 
 @rewriter(WORDS, _draw_limit)

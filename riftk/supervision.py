@@ -18,6 +18,7 @@ from typing import Any
 from riftk.completions import (
     generation_prompt,
     opens_trace,
+    render_reasoning,
     response_start,
     split_completion,
     turn_end_ids,
@@ -83,6 +84,16 @@ def tokenize_row(
         trained = loss_on == "both" or index == end or in_reasoning == (loss_on == "reasoning")
         labels.append(token if trained else IGNORED)
     return {"input_ids": (prompt_ids + ids[: end + 1])[:max_length], "labels": labels[:max_length]}
+
+
+def check_template(tokenizer: Any) -> None:
+    """Make sure, before anything is sampled or trained, that rows with a trace can be made.
+
+    Raises:
+        ValueError: the chat template keeps a trace in no form, or see `tokenize_row`.
+    """
+    message = render_reasoning(tokenizer, "3 and 4 are 7.", "The sum is 7.")
+    tokenize_row(tokenizer, [{"role": "user", "content": "What is 3 + 4?"}], message, loss_on="both")
 
 
 @dataclass(frozen=True)
