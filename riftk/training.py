@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from riftk.completions import render_reasoning, turn_end_ids
+from riftk.completions import render_reasoning, split_completion, turn_end_ids
 from riftk.paths import resolve
 from riftk.rows import Row, RowError, read_jsonl
 from riftk.supervision import check_supervision, is_trained, show_supervision, tokenize_row
@@ -21,6 +22,49 @@ def option(default: Any, help: str, choices: Sequence[str] | None = None) -> Any
     return field(default=default, metadata=metadata)
 
 
+@dataclass
+class EvaluationArguments:
+    """How a recipe evaluates, before training, after it, and (`eval_steps`) meanwhile."""
+
+    benchmarks: list[str] = option(["reasonif"], "run before and after")
+    data_dir: str | None = option(None, "folder with benchmark files, where there is no hub")
+    eval_split: Literal["dev", "test"] = option("test", "items of the evaluation before and after")
+    eval_limit: int | None = option(None, "items per benchmark, stratified")
+    eval_temperature: float = option(1.0, "of the evaluation; 0 is greedy")
+    eval_top_p: float = option(0.95, "of the evaluation")
+    max_new_tokens: int = option(8192, "tokens per generated completion")
+    batch_size: int = option(16, "completions generated at once")
+    dev_limit: int | None = option(None, "development items per benchmark, every eval_steps")
+    select_by: Literal["accuracy", "joint", "last"] = option(
+        "accuracy", "which checkpoint is the result, by development items (needs eval_steps)"
+    )
+
+
+@dataclass
+class ProblemArguments:
+    """Where problems come from, and which instructions are drawn for them."""
+
+    problems: str = option("openai/gsm8k", "file, hub id, or module:function")
+    question_column: str = option("question", "column of the problem")
+    answer_column: str = option("answer", "column of the gold answer; '' where there is none")
+    answer_type: Literal["math", "number", "choice", "label"] = option("math", "how answers are graded")
+    num_rows: int = option(1000, "problems to make rows from")
+    constraints: list[str] = option([], "constraint ids; none: all that a rule can rewrite for")
+    plain_share: float = option(0.1, "share of rows without an instruction")
+    response_share: float = option(0.0, "share of rows with an instruction about the response")
+
+
+@dataclass
+class SynthesisArguments(ProblemArguments):
+    """How traces are sampled and what is kept of them."""
+
+    sample_with_instruction: bool = option(False, "leave the instruction in while sampling (the paper's way)")
+    require_correct: bool = option(True, "drop traces with a wrong answer")
+    close_traces: bool = option(False, "close a trace that the model stopped in, instead of dropping it")
+    synth_temperature: float = option(1.0, "of the traces")
+    synth_top_p: float = option(0.95, "of the traces")
+
+
 def parse_recipe(
     arguments: Sequence[str], recipe: type, trainer: type, default_config: Path
 ) -> tuple[Any, Any, Any]:
@@ -28,7 +72,8 @@ def parse_recipe(
 
     Args:
         arguments: command line without the program's name. `--config` takes a YAML file (a path, or
-            `pkg://riftk.recipes/configs/…` from an installed package); what follows overrides it.
+            `pkg://riftk.recipes/configs/…` from an installed package); what follows overrides it. A file
+            that `extends` another one, named relative to it, says only what is different.
         recipe: dataclass of the recipe's own arguments.
         trainer: `SFTConfig`, `GRPOConfig`, …
         default_config: YAML to start from when no `--config` is given.
@@ -49,18 +94,49 @@ def parse_recipe(
     position = arguments.index("--config") + 1
     if position == len(arguments):
         raise ValueError("--config needs a YAML file")
-    arguments[position] = resolve(arguments[position])
-    if not Path(arguments[position]).is_file():
-        raise FileNotFoundError(f"--config {arguments[position]}: no such file")
+    config = _read_config(Path(resolve(arguments[position])))
     usage = "%(prog)s [--config FILE.yaml] [--option value ...] (--help lists the options)"
     parser = TrlParser((recipe, trainer, ModelConfig), usage=usage)
-    args, training, model = parser.parse_args_and_config(arguments)
+    os.environ.update({name: str(value) for name, value in config.pop("env", {}).items()})
+    unknown = parser.set_defaults_with_config(**config)
+    if unknown:
+        raise ValueError(f"{arguments[position]}: there is no option {unknown[0].removeprefix('--')!r}")
+    del arguments[position - 1 : position + 1]
+    args, training, model = parser.parse_args_into_dataclasses(arguments)
     check_choices(args)
     if model.model_name_or_path is None:
         raise ValueError("model_name_or_path is missing; name the model in the YAML or on the command line")
+    model.model_name_or_path = final_model(model.model_name_or_path)
     if training.chat_template_path is not None:
         training.chat_template_path = resolve(training.chat_template_path)
     return args, training, model
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    """Read a YAML file over the one that it `extends`."""
+    import yaml
+
+    if not path.is_file():
+        raise FileNotFoundError(f"--config {path}: no such file")
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(config, dict):
+        raise ValueError(f"--config {path} must hold options, one `name: value` a line")
+    base = config.pop("extends", None)
+    return config if base is None else {**_read_config(path.parent / base), **config}
+
+
+def final_model(name: str) -> str:
+    """The trained model where `name` is the run folder of a recipe, else `name` as it is.
+
+    Raises:
+        FileNotFoundError: a run folder whose training is not finished.
+    """
+    folder = Path(name)
+    if not (folder / "config.yaml").is_file() or (folder / "config.json").is_file():
+        return name
+    if not (folder / "final").is_dir():
+        raise FileNotFoundError(f"the run {name} holds no trained model; finish its training first")
+    return str(folder / "final")
 
 
 def check_choices(args: Any) -> None:
@@ -118,7 +194,11 @@ def model_tokenizer(training: Any, model: Any) -> Any:
 
 
 def read_dataset(path: str | Path) -> list[dict[str, Any]]:
-    """Read a synthesised dataset: `prompt`, `reasoning` and `response` of each row are what is trained on.
+    """Read rows to finetune on: `prompt`, `reasoning` and `response` of each are what is trained on.
+
+    Args:
+        path: JSONL file. Its rows have these columns (`riftk synth` writes them), or `messages`, whose last
+            one is the assistant's, with its trace between think tags or under `reasoning_content`.
 
     Raises:
         FileNotFoundError: no such file.
@@ -126,15 +206,28 @@ def read_dataset(path: str | Path) -> list[dict[str, Any]]:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no dataset {path}; the stage synth makes one, --dataset names one")
-    records = list(read_jsonl(path))
+    records = [_sft_row(data, f"{path}, row {number}") for number, data in enumerate(read_jsonl(path), 1)]
     if not records:
         raise RowError(f"{path} holds no rows")
-    for number, record in enumerate(records, 1):
-        Row.from_dict(record, where=f"{path}, row {number}")
-        for column in ("reasoning", "response"):
-            if not isinstance(record.get(column), str):
-                raise RowError(f"{path}, row {number}: column {column!r} is missing; found {sorted(record)}")
     return records
+
+
+def _sft_row(data: Any, where: str) -> dict[str, Any]:
+    """Check one row; `messages` are taken apart."""
+    if isinstance(data, Mapping) and "messages" in data and "prompt" not in data:
+        *prompt, answer = data["messages"] or [None]
+        if not isinstance(answer, Mapping) or answer.get("role") != "assistant":
+            raise RowError(f"{where}: messages must end with one of the assistant")
+        given = answer.get("reasoning_content") or answer.get("thinking")
+        parts = split_completion(answer.get("content"), reasoning_content=given)
+        if parts.status != "closed":
+            raise RowError(f"{where}: the assistant's message holds no reasoning that is closed")
+        data = {"item_id": where, "prompt": prompt, "reasoning": parts.reasoning, "response": parts.response}
+    Row.from_dict(data, where=where)
+    for column in ("reasoning", "response"):
+        if not isinstance(data.get(column), str):
+            raise RowError(f"{where}: column {column!r} is missing; found {sorted(data)}")
+    return dict(data)
 
 
 def supervise(

@@ -1,0 +1,204 @@
+"""The stages that the recipes share: what happens before and after the training that is each recipe's own."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from riftk.benchmarks import load_benchmark
+from riftk.data_synth import SynthConfig
+from riftk.engines.transformers import load_tokenizer
+from riftk.paths import resolve
+from riftk.report import write_report
+from riftk.runs import RunFolder, open_run, riftk
+from riftk.selection import choose, point_folder, read_curve
+from riftk.training import (
+    EvaluationArguments,
+    ProblemArguments,
+    model_init_kwargs,
+    model_tokenizer,
+    read_dataset,
+    supervise,
+)
+
+# What a checkpoint holds besides the model: only for going on with the training.
+_TRAINER_STATE = (
+    "optimizer*", "scheduler.pt", "scaler.pt", "rng_state*", "trainer_state.json", "training_args.bin",
+    "entropy_ctrl_state.json", "global_step*", "latest", "zero_to_fp32.py",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Job:
+    """One start of a recipe, the same on every rank: its run folder and its three configurations.
+
+    Args:
+        run: the folder.
+        args: the recipe's own arguments, `EvaluationArguments` among them.
+        training: trl's configuration of the trainer.
+        model: trl's `ModelConfig`.
+    """
+
+    run: RunFolder
+    args: Any
+    training: Any
+    model: Any
+
+    @classmethod
+    def start(cls, args: EvaluationArguments, training: Any, model: Any) -> Job:
+        """Open the run folder. Raises `RunError` where it belongs to another configuration or process."""
+        config = {**asdict(args), **training.to_dict(), **asdict(model)}
+        return cls(
+            open_run(training.output_dir, config, hold=_state().is_main_process), args, training, model
+        )
+
+    @property
+    def is_main(self) -> bool:
+        return _state().is_main_process
+
+    def wants(self, stage: str) -> bool:
+        return stage in self.args.stages
+
+    def evaluate_before(self) -> None:
+        """Evaluate the model as it is before training."""
+        if self.is_main and self.wants("eval"):
+            self.evaluate(self.model.model_name_or_path, self.run.evaluation("before"))
+        _state().wait_for_everyone()
+
+    def evaluate_after(self) -> None:
+        """Evaluate the trained model, write the report and print its first lines."""
+        if not (self.is_main and self.wants("eval")):
+            return
+        trained = self.args.checkpoint or (self.run.is_finished("train") and self.run.final)
+        if trained:
+            self.evaluate(trained, self.run.evaluation("after"))
+        report = write_report(self.run.path)
+        print(report.read_text(encoding="utf-8").partition("\n![")[0], report, sep="\n")
+        if trained:
+            self.run.mark_finished("run")
+
+    def evaluate_step(self, step: int, model: str | Path) -> None:
+        """Evaluate a checkpoint on development items, for the curve (main rank only)."""
+        self.evaluate(model, point_folder(self.run.path, step), split="dev", limit=self.args.dev_limit)
+
+    def evaluate(self, model: str | Path, out: Path, **items: Any) -> None:
+        """Evaluate in a process of its own, never inside the trainer's process group."""
+        args = self.args
+        items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir, **items}
+        options = generation_options(self, args.eval_temperature, args.eval_top_p)
+        riftk("eval", model=model, out=out, benchmarks=args.benchmarks, **items, **options)
+
+    def synthesize(self, teacher: str | None = None) -> None:
+        """Sample traces of `teacher` (None: of the model to train), and keep those that comply."""
+        if self.is_main and self.wants("synth") and not self.args.dataset:
+            options = synth_options(self.args)
+            options |= generation_options(self, self.args.synth_temperature, self.args.synth_top_p)
+            if teacher:
+                options |= {"revision": None, "chat_template": None}
+            riftk("synth", model=teacher or self.model.model_name_or_path, out=self.run.data, **options)
+        _state().wait_for_everyone()
+
+    def finetune(self, *, loss_on: str, **model_options: Any) -> None:
+        """Finetune with trl's SFTTrainer, the loss on exactly the tokens that `loss_on` names.
+
+        Args:
+            loss_on: "reasoning", "response" or "both".
+            model_options: for `from_pretrained`, besides what the configurations say.
+        """
+        from datasets import Dataset
+        from trl import SFTTrainer, get_peft_config
+
+        tokenizer = model_tokenizer(self.training, self.model)
+        dataset = read_dataset(self.args.dataset or self.run.data / "dataset.jsonl")
+        rows = supervise(tokenizer, dataset, loss_on=loss_on, max_length=self.training.max_length)
+        self.prepare_training(**model_options)
+        trainer = SFTTrainer(
+            model=resolve(self.model.model_name_or_path),
+            args=self.training,
+            train_dataset=Dataset.from_list(rows),
+            processing_class=tokenizer,
+            peft_config=get_peft_config(self.model),
+            callbacks=self.callbacks(),
+        )
+        trainer.train(resume_from_checkpoint=self.run.last_checkpoint())
+        self.finish_training(trainer)
+
+    def prepare_training(self, **model_options: Any) -> None:
+        """Point the trainer's configuration into the run folder; every evaluated step is a checkpoint."""
+        self.training.output_dir = str(self.run.checkpoints)
+        self.training.model_init_kwargs = model_init_kwargs(self.training, self.model) | model_options
+        if self.training.eval_steps:
+            self.training.save_strategy = "steps"
+            self.training.save_steps = int(self.training.eval_steps)
+
+    def callbacks(self) -> list[Any]:
+        """Callbacks that every recipe's trainer has: the curve, where `eval_steps` asks for one."""
+        from riftk.monitoring import CheckpointEvaluation
+
+        return [CheckpointEvaluation(self)] if self.training.eval_steps else []
+
+    def finish_training(self, trainer: Any) -> None:
+        """Make `final/` from the checkpoint that the rule picks, or from the last state of the trainer."""
+        chosen = choose(read_curve(self.run.path), self.args.select_by) if self.training.eval_steps else None
+        if chosen is None or chosen.step == trainer.state.global_step:
+            trainer.save_model(str(self.run.final))
+        elif self.is_main:
+            _copy_model(self.run.checkpoints / f"checkpoint-{chosen.step}", self.run.final)
+        _state().wait_for_everyone()
+        self.run.mark_finished("train")
+
+
+def check_shared_inputs(args: EvaluationArguments, training: Any, model: Any) -> None:
+    """Stop at the first mistake in what all recipes share, before anything is sampled, trained or written.
+
+    Raises:
+        ValueError, FileNotFoundError: the message is one sentence for the user.
+    """
+    model_tokenizer(training, model)
+    if args.checkpoint:
+        load_tokenizer(args.checkpoint)
+    splits = {args.eval_split: args.eval_limit} if "eval" in args.stages else {}
+    if training.eval_steps:
+        if training.eval_steps != int(training.eval_steps):
+            raise ValueError(f"eval_steps counts optimizer steps; {training.eval_steps} is no whole number")
+        splits["dev"] = args.dev_limit
+    for split, limit in splits.items():
+        for name in args.benchmarks:
+            load_benchmark(name, split=split, limit=limit, data_dir=args.data_dir)
+
+
+def synth_options(args: ProblemArguments) -> dict[str, Any]:
+    """The arguments that `SynthConfig` and `riftk synth` take under the same names."""
+    return {name: value for name, value in vars(args).items() if name in SynthConfig.__dataclass_fields__}
+
+
+def generation_options(job: Job, temperature: float, top_p: float) -> dict[str, Any]:
+    """How `riftk synth` and `riftk eval` generate."""
+    args, training, model = job.args, job.training, job.model
+    return {
+        "temperature": temperature,
+        "top_p": top_p,
+        "max_tokens": args.max_new_tokens,
+        "batch_size": args.batch_size,
+        "seed": training.seed,
+        "revision": model.model_revision,
+        "trust_remote_code": training.trust_remote_code,
+        "chat_template": training.chat_template_path,
+    }
+
+
+def _copy_model(checkpoint: Path, final: Path) -> None:
+    """Copy a checkpoint's model without the trainer's state; `final` appears only when it is complete."""
+    part = final.with_name(final.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(checkpoint, part, ignore=shutil.ignore_patterns(*_TRAINER_STATE))
+    shutil.rmtree(final, ignore_errors=True)
+    part.replace(final)
+
+
+def _state() -> Any:
+    from accelerate import PartialState
+
+    return PartialState()
