@@ -189,10 +189,10 @@ class Reader:
             value, index = self._sum(index + 1, depth + 1)
             if self._text(index) != ")":
                 raise _Unreadable("not a plain number")
-            return value, index + 1
-        if self._at(index).kind != "N":
+        elif self._at(index).kind == "N":
+            value = self._literal(self._text(index))
+        else:
             raise _Unreadable("not a plain number")
-        value = self._literal(self._text(index))
         index += 1
         scale = _SCALES.get(self._text(index).lower())
         if scale:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from riftk.grading.choices import choice
 from riftk.grading.notation import fold_layout, strip_markdown, unwrap_text
 from riftk.grading.numbers import parse_number, same_number
+from riftk.grading.words import number_in_words
 
 MAX_CHARS = 1000
 _MAX_ELEMENTS = 24
@@ -29,6 +30,7 @@ _MARKS = (
     (re.compile(r"\\lt(?![a-zA-Z])"), "<"),
     (re.compile(r"\\gt(?![a-zA-Z])"), ">"),
     (re.compile(r"\\(?:infin|infinity)(?![a-zA-Z])|∞"), r"\\infty"),
+    (re.compile(r"\\varnothing(?![a-zA-Z])|∅"), r"\\emptyset"),
     (re.compile(r"π"), r"\\pi "),
     (re.compile(r"√\s*(\d+)"), r"\\sqrt{\1}"),
     (re.compile(r"\\degree ?"), ""),
@@ -44,8 +46,11 @@ _WORDS = re.compile(r"[^\W\d_]+(?:[ '’,\-]+[^\W\d_]+)*")
 _ARTICLE = re.compile(r"\b(?:an?|the)\s+", re.IGNORECASE)
 _PROSE = re.compile(r"(?<![\\a-zA-Z])(?!arc|sinh|cosh|tanh|sqrt)[a-zA-Z]{4,}")
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\{\w+\}")
-_BASED = re.compile(r"([0-9A-Fa-f]+)_\{?\(?(\d{1,2})\)?\}?")
-_ASSIGNED = re.compile(r"(\\?[A-Za-z]+'?(?:_\{?\w+\}?)?(?:\([A-Za-z](?:,[A-Za-z])*\))?)=([^=<>]+)")
+_BASED = re.compile(r"([0-9A-Fa-f]+)_\{?\(?(\d{1,2}|[a-z]+)\)?\}?")
+_ASSIGNED = re.compile(
+    r"(\\?[A-Za-z]+'?(?:_\{?\w+\}?)?(?:\([A-Za-z](?:,[A-Za-z])*\))?|\([A-Za-z](?:,[A-Za-z])+\))=([^=<>]+)"
+)
+_OR = re.compile(r"(?<![a-zA-Z\\])or(?![a-zA-Z])|\\(?:lor|vee)(?![a-zA-Z])")
 _MEMBER = re.compile(r"\s*\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![a-zA-Z])")
 _RELATION = re.compile(r"[<>]=?")
 _VARIABLE = re.compile(r"[A-Za-z]|\\(?!infty|pi)[a-z]+")
@@ -142,7 +147,7 @@ def _same_based(gold: str, candidate: str, level: _Level) -> bool | None:
     digits = [
         match[1] if match else _tight(text) for match, text in zip(pair, (gold, candidate), strict=True)
     ]
-    bases = {match[2] for match in pair if match}
+    bases = {str(number_in_words([match[2]]) or match[2]) for match in pair if match}
     return digits[0].lower() == digits[1].lower() and len(bases) == 1
 
 
@@ -156,6 +161,8 @@ def _same_relation(gold: str, candidate: str, level: _Level) -> bool | None:
     sides = [_ASSIGNED.fullmatch(_BLANKS.sub("", text)) for text in (gold, candidate)]
     if all(sides) and sides[0][1] != sides[1][1]:
         return False
+    if not all(sides) and _is_equation(gold) and _is_equation(candidate):
+        return level.symbolic(gold, candidate)
     if any(sides):
         gold_value, value = (
             side[2] if side else text for side, text in zip(sides, (gold, candidate), strict=True)
@@ -166,8 +173,14 @@ def _same_relation(gold: str, candidate: str, level: _Level) -> bool | None:
     return None
 
 
+def _is_equation(text: str) -> bool:
+    """Whether a text is one equation that says something of a variable on its left: "y - 2 = 3x"."""
+    left, *right = text.split("=")
+    return len(right) == 1 and "," not in text and bool(re.search(r"[A-Za-z]", re.sub(r"\\[a-z]+", "", left)))
+
+
 def _same_inequality(gold: str, candidate: str, level: _Level) -> bool | None:
-    pairs = [_as_interval(text) for text in (gold, candidate)]
+    pairs = [_as_union(text) for text in (gold, candidate)]
     names = {name for _, name in pairs if name}
     if len(names) > 1:
         return False
@@ -176,8 +189,20 @@ def _same_inequality(gold: str, candidate: str, level: _Level) -> bool | None:
     return None if all(_RELATION.search(text) for text in (gold, candidate)) else False
 
 
+def _as_union(text: str) -> tuple[str | None, str]:
+    """A union, or inequalities joined by "or" as one, and their variable; None for anything else."""
+    if not _RELATION.search(text) and "\\cup" in text:
+        return text, ""
+    intervals = [_as_interval(part) for part in _OR.split(unwrap_text(text))]
+    names = {name for _, name in intervals}
+    if len(names) > 1 or not all(interval for interval, _ in intervals):
+        return None, ""
+    return " \\cup ".join(interval for interval, _ in intervals), names.pop()
+
+
 def _as_interval(text: str) -> tuple[str | None, str]:
     """An inequality in one variable as an interval, and the variable; an interval as it is; else None."""
+    text = text.strip()
     parts, signs = [part.strip() for part in _RELATION.split(text)], _RELATION.findall(text)
     if not signs:
         outer = _outer(text)
@@ -204,6 +229,9 @@ def _same_elements(gold: str, candidate: str, level: _Level) -> bool | None:
     if _number(gold) and _number(candidate):
         return None
     outers = [_outer(text) for text in (gold, candidate)]
+    if any(outer and outer[0] == "(" for outer in outers):
+        named = [_named_tuple(text) for text in (gold, candidate)]
+        outers = [outer or name for outer, name in zip(outers, named, strict=True)]
     ordered = [
         outer if outer and outer[0] in "([" and len(_split(outer[1])) > 1 else None for outer in outers
     ]
@@ -223,6 +251,14 @@ def _same_elements(gold: str, candidate: str, level: _Level) -> bool | None:
         inner = [outer[1] if outer else text for outer, text in zip(outers, (gold, candidate), strict=True)]
         return _same(*inner, level.deeper())
     return None
+
+
+def _named_tuple(text: str) -> tuple[str, str, str] | None:
+    """ "y = 2, x = 1" as the tuple (1,2), in the order of the names; None for anything else."""
+    values = dict(side.split("=") for side in _split(text) if re.fullmatch(r"[A-Za-z] *=[^=]*", side))
+    if len(values) < 2 or len(values) < len(_split(text)):
+        return None
+    return "(", ",".join(values[name] for name in sorted(values)), ")"
 
 
 def _number(text: str) -> bool:

@@ -3,14 +3,15 @@
 math-verify gets one extracted expression per side, as LaTeX, so none of its own extraction runs and no text
 of a model reaches `parse_expr` or `eval`. Expressions that could keep sympy busy for ever are turned away
 before: more than 300 characters or 40 brackets, sums, products, integrals and limits, numbers of 60 digits,
-exponents of five digits and towers of powers (9^{9^9}), factorials of four digits or of expressions. What
-passes takes milliseconds as a rule. Only the workers of `riftk.grading.pool` import this module, so the odd
-expression that takes longer has a deadline, and math-verify's own timers (signals) are off.
+exponents of five digits, towers of powers (9^{9^9}) and high powers of powers, factorials of four digits or of
+expressions. What passes takes milliseconds as a rule. Only the workers of `riftk.grading.pool` import this
+module, so the odd expression that takes longer has a deadline, and math-verify's own timers (signals) are off.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import re
 from typing import Any
 
@@ -26,6 +27,8 @@ _HARD = re.compile(
     r"|\d{60}|!\s*!|[)}]\s*!|\d{4}\s*!"  # huge numbers and factorials
     r"|\^\s*[{(]?\s*-?\d{5}|[)}]\s*\^\s*[{(]?\s*-?\d{3}"  # huge powers
 )
+_POWER_OF_GROUP = re.compile(r"[)}]\s*\^\s*[{(]?\s*(\d+)")
+_MAX_POWER = 2000  # of the powers of brackets within each other
 _OPENING = re.compile(r"\s*[{(]")
 _GROWING = re.compile(r"\^|\\[dt]?binom(?![a-zA-Z])|\\choose(?![a-zA-Z])")
 _TAME_POWER = re.compile(
@@ -59,18 +62,21 @@ def equivalent(gold: str, candidate: str) -> bool:
 
     Expressions are equal when their values are, to 25 digits and relatively (1/2004! is not 1/2006!,
     although their difference is tiny), at points where all symbols are positive: sqrt(4 r^2) is 2 r. With
-    absolute values the symbols are negative as well. Relations, sets and matrices are left to math-verify's
-    own comparison.
+    absolute values the symbols are negative as well. Equations are equal when one is a multiple of the other.
+    Relations, sets and matrices are left to math-verify's own comparison.
     """
     gold, candidate = _latex(gold), _latex(candidate)
     if _out_of_bounds(gold) or _out_of_bounds(candidate):
         return False
+    equations = gold.count("=") == candidate.count("=") == 1
+    if equations:
+        gold, candidate = (_difference(text) for text in (gold, candidate))
     expected, given = _parse(gold), _parse(candidate)
     if expected is None or given is None:
         return False
     try:
         if isinstance(expected, Expr) and isinstance(given, Expr):
-            return _same_values(expected, given)
+            return _proportional(expected, given) if equations else _same_values(expected, given)
         return bool(verify(expected, given, timeout_seconds=None))
     except Exception:
         # sympy raises errors of every kind on odd input; what it cannot compare is not equal
@@ -88,6 +94,8 @@ def _latex(text: str) -> str:
 def _out_of_bounds(text: str) -> bool:
     """Whether an expression could keep sympy busy: long, deeply nested, sums and limits, towers of powers."""
     if len(text) > _MAX_CHARS or len(re.findall(r"[({\[]", text)) > _MAX_BRACKETS or _HARD.search(text):
+        return True
+    if math.prod(int(power) for power in _POWER_OF_GROUP.findall(text)) > _MAX_POWER:
         return True
     for power in _GROWING.finditer(text):
         inside = _group(text, power.end())
@@ -121,18 +129,39 @@ def _parse(latex: str) -> Any | None:
     return found[0] if found else None
 
 
+def _difference(equation: str) -> str:
+    left, _, right = equation.partition("=")
+    return f"{left}-({right})"
+
+
+def _proportional(a: Any, b: Any) -> bool:
+    """Whether two expressions in symbols are multiples of each other: so are two forms of one equation."""
+    symbols = sorted(a.free_symbols | b.free_symbols, key=str)
+    first, second, third = (_at_point((a, b), symbols, number, 1) for number in range(3))
+    pairs = [(first[0] * other[1], other[0] * first[1]) for other in (second, third)]
+    tolerance = Float(10) ** -12
+    return bool(symbols) and all(
+        x.is_finite and y.is_finite and x != 0 and abs(x - y) <= tolerance * abs(x) for x, y in pairs
+    )
+
+
+def _at_point(expressions: tuple[Any, ...], symbols: list[Any], number: int, sign: int) -> list[Any]:
+    """Values of expressions at one of the points, to 40 digits."""
+    point = {
+        symbol: sign * Rational(_POINTS[(3 * index + number) % len(_POINTS)], 1009)
+        for index, symbol in enumerate(symbols)
+    }
+    point.update({symbol: I for symbol in symbols if symbol.name == "i"})
+    return [expression.subs(point).doit().evalf(40) for expression in expressions]
+
+
 def _same_values(a: Any, b: Any) -> bool:
     """Whether two expressions have the same values at a few points, or are the same where they have none."""
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)
     signs = [1, 1, -1] if symbols and (a.has(Abs) or b.has(Abs)) else [1, 1][: 1 + bool(symbols)]
     tolerance = 10**-12 if a.has(Float) or b.has(Float) else 10**-25
     for number, sign in enumerate(signs):
-        point = {
-            symbol: sign * Rational(_POINTS[(3 * index + number) % len(_POINTS)], 1009)
-            for index, symbol in enumerate(symbols)
-        }
-        point.update({symbol: I for symbol in symbols if symbol.name == "i"})
-        left, right = (expression.subs(point).doit().evalf(40) for expression in (a, b))
+        left, right = _at_point((a, b), symbols, number, sign)
         if not (left.is_number and right.is_number and left.is_finite and right.is_finite):
             return bool(a == b)
         if not abs(left - right) <= tolerance * max(abs(left), abs(right)):
