@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..base import Constraint, ConstraintError
 from . import cotcontrol, ifeval, mathif, reasonif
@@ -29,6 +29,27 @@ _PUBLISHED_BY = {
     "reasoning": ("reasonif", "cotcontrol"),
     "response": ("mathif", "ifeval", "cotcontrol"),
 }
+
+
+def add_rulebook(
+    name: str,
+    rules: Mapping[str, Rule],
+    cut: Callable[[str, str], str],
+    targets: Iterable[str] = (),
+) -> None:
+    """Add another evaluator's rulebook.
+
+    Args:
+        name: what `rules=` calls it.
+        rules: rule of each id.
+        cut: the text that is judged, of a raw output and a target; see `judged_text`.
+        targets: targets for which `published_rules` may choose it, after those that are there already.
+    """
+    RULEBOOKS[name] = rules
+    _CUTS[name] = cut
+    for target in targets:
+        if name not in _PUBLISHED_BY[target]:
+            _PUBLISHED_BY[target] += (name,)
 
 
 def published_rules(constraint: Constraint) -> str | None:
