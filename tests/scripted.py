@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from riftk.benchmarks import Benchmark
 from riftk.constraints import parse_constraint
 from riftk.engines import Generation, Request, Sampling
+from riftk.engines.base import never
 from riftk.rows import Row
 
 COMMA = "punctuation:no_comma"
@@ -18,6 +19,7 @@ class ScriptedEngine:
     """Answers the request with key "item#sample" with `script(item)`; strings are finished completions."""
 
     name = "scripted"
+    batched = False
 
     def __init__(
         self, script: Callable[[str], str | Generation], model: str = "scripted", think: str = "tags"
@@ -26,14 +28,26 @@ class ScriptedEngine:
         self.asked: list[str] = []
 
     def generate(
-        self, requests: Sequence[Request], sampling: Sampling, done: frozenset[str] = frozenset()
+        self,
+        requests: Sequence[Request],
+        sampling: Sampling,
+        done: frozenset[str] = frozenset(),
+        until: Callable[[], bool] = never,
     ) -> Iterator[tuple[str, Generation]]:
         for request in requests:
+            if until():
+                return
             if request.key not in done:
                 self.asked.append(request.key)
                 said = self.script(request.key.partition("#")[0])
                 tokens = len(said.split()) if isinstance(said, str) else None
                 yield request.key, Generation(said, "stop", 5, tokens) if isinstance(said, str) else said
+
+    def probe(self) -> dict[str, str]:
+        return {"reasoning": "text", "finish_reason": "stop"}
+
+    def close(self) -> None:
+        pass
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 
 @dataclass(frozen=True)
 class Request:
-    """One prompt to complete. `key` is unique within a run and names the prompt's generations on disk."""
+    """One prompt to complete.
+
+    Args:
+        key: unique within a run; names the prompt's generation on disk.
+        messages: the conversation, up to the turn that is to be written.
+        prefix: what the assistant's turn begins with already; it is continued and is no part of the
+            generated text.
+        max_tokens: fewer tokens than `Sampling.max_tokens` for this prompt; None allows as many.
+        reminder: the instruction again, for engines that repeat it at the end of the trace.
+    """
 
     key: str
     messages: tuple[Mapping[str, str], ...]
+    prefix: str = ""
+    max_tokens: int | None = None
+    reminder: str = ""
 
 
 @dataclass(frozen=True)
@@ -23,6 +35,10 @@ class Sampling:
     top_p: float = 0.95
     max_tokens: int = 16384
     seed: int = 0
+
+    def limit(self, request: Request) -> int:
+        """Most tokens to generate for a request."""
+        return self.max_tokens if request.max_tokens is None else min(self.max_tokens, request.max_tokens)
 
 
 @dataclass(frozen=True)
@@ -45,20 +61,43 @@ class Generation:
     error: str | None = None
 
 
-class Engine(Protocol):
-    """A source of text. Implementations: `riftk.engines.transformers`; others fill the same record."""
+def never() -> bool:
+    """The `until` of a run without a limit."""
+    return False
 
-    name: str  # "transformers"
+
+class Engine(Protocol):
+    """A source of text; see `riftk.engines.load_engine`. `close` gives back what it holds."""
+
+    name: str  # "transformers", "vllm", "openai"
     model: str  # as the user named it
-    think: str  # think mode of the model, see `riftk.completions.think_mode`
+    think: str | None  # think mode of the model, see `riftk.completions.think_mode`; None: not known
+    batched: bool  # whether what is drawn for a request depends on which others it was given with
 
     def generate(
-        self, requests: Sequence[Request], sampling: Sampling, done: frozenset[str] = frozenset()
+        self,
+        requests: Sequence[Request],
+        sampling: Sampling,
+        done: frozenset[str] = frozenset(),
+        until: Callable[[], bool] = never,
     ) -> Iterator[tuple[str, Generation]]:
         """Yield (key, generation) as they are ready, leaving out the keys in `done`.
 
-        Batches are formed over *all* requests and each batch is seeded from `sampling.seed` and its own
-        place, so that a resumed run draws what an uninterrupted one would have drawn.
+        What is drawn is seeded from `sampling.seed` and from the request's place among *all* requests (or
+        its key), so that a resumed run draws what an uninterrupted one would have drawn. Once `until()` is
+        true nothing new is begun; what is being generated is finished and yielded.
+
+        Raises:
+            ValueError: two requests share a key, or one that the engine cannot serve.
+        """
+        ...
+
+    def probe(self) -> dict[str, str]:
+        """Ask one question before a run and say what came: where the `reasoning` arrived ("text", "field",
+        "none"), the `finish_reason`, and what else is known of the engine.
+
+        Raises:
+            ValueError: nothing came, or no reasoning where a think mode was given.
         """
         ...
 
@@ -67,5 +106,13 @@ class Engine(Protocol):
         ...
 
     def describe(self) -> dict[str, str]:
-        """Versions and settings for `results.json`, among them `chat_template_sha`."""
+        """Settings for `results.json`, among them `chat_template_sha` where the template is known."""
         ...
+
+    def close(self) -> None: ...
+
+
+def check_keys(requests: Sequence[Request]) -> None:
+    """Raise `ValueError` where two requests have the same key."""
+    if len({request.key for request in requests}) != len(requests):
+        raise ValueError("two requests have the same key; keys must be unique within a run")

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Prompt:
-    """A rendered request: its token ids, and how many tokens may follow them."""
+    """A rendered request: its token ids, how many tokens the context and the run allow behind them, and
+    where this request's own completion is cut off (None: at the room's end)."""
 
     key: str
     ids: list[int]
     room: int
+    limit: int | None = None
 
 
 def plan_batches(prompts: Sequence[Prompt], batch_size: int, batch_tokens: int) -> list[list[Prompt]]:
@@ -43,3 +45,8 @@ def plan_batches(prompts: Sequence[Prompt], batch_size: int, batch_tokens: int) 
 def batch_seed(seed: int, place: int) -> int:
     """Seed of the batch at `place`: unrelated for neighbours, the same on every machine."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{place}".encode()).digest()[:7], "big")
+
+
+def request_seed(seed: int, key: str) -> int:
+    """Seed of a request that is drawn on its own, in the 31 bits that every server takes."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{key}".encode()).digest()[:4], "big") >> 1

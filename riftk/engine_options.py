@@ -1,0 +1,145 @@
+"""The engine options of the command line, in one place: `--engine` and everything that an engine takes.
+
+A command that generates is decorated with `with_engine` and calls the `open_engine` that it receives once
+its other arguments have been found good.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from riftk.engines import Engine
+
+OpenEngine = Callable[[str], AbstractContextManager["Engine"]]
+
+
+def with_engine(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every engine option; in their place it receives `open_engine`, which takes a model's
+    name and is a context manager over the engine."""
+    taken = list(inspect.signature(_open, eval_str=True).parameters.values())[1:]
+    own = [
+        parameter
+        for parameter in inspect.signature(command, eval_str=True).parameters.values()
+        if parameter.name != "open_engine"
+    ]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        options = {parameter.name: values.pop(parameter.name) for parameter in taken}
+        command(open_engine=partial(_open, **options), **values)
+
+    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in [*own, *taken]]
+    run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
+    return run
+
+
+@contextmanager
+def _open(
+    model: str,
+    *,
+    engine: Annotated[
+        str, typer.Option(help="transformers, vllm, or openai (any OpenAI-compatible server).")
+    ] = "transformers",
+    batch_size: Annotated[
+        int | None, typer.Option(help="Completions generated at once; for servers, requests in flight.")
+    ] = None,
+    dtype: Annotated[
+        str | None, typer.Option(help="float32, bfloat16, float16; auto leaves it to the engine.")
+    ] = None,
+    attn_implementation: Annotated[
+        str | None, typer.Option(help="Attention of transformers: sdpa, flash_attention_2, …")
+    ] = None,
+    tensor_parallel: Annotated[int | None, typer.Option(help="GPUs per replica (vllm).")] = None,
+    data_parallel: Annotated[int | None, typer.Option(help="Replicas (vllm).")] = None,
+    max_model_len: Annotated[
+        int | None, typer.Option(help="Most tokens of a prompt and its completion (vllm).")
+    ] = None,
+    base_url: Annotated[
+        list[str] | None, typer.Option(help="Server, e.g. http://127.0.0.1:8000/v1; repeat it for several.")
+    ] = None,
+    deadline: Annotated[float | None, typer.Option(help="Seconds for one try of a request (openai).")] = None,
+    retries: Annotated[int | None, typer.Option(help="Tries after the first one (openai).")] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(help="Environment variable with the key (openai).")
+    ] = None,
+    extra_body: Annotated[
+        str | None, typer.Option(help='Further fields of a request, JSON: {"reasoning_effort": "low"}.')
+    ] = None,
+    chat_template_kwargs: Annotated[
+        str | None, typer.Option(help='For the chat template, JSON: {"enable_thinking": true}.')
+    ] = None,
+    chat_template: Annotated[
+        str | None, typer.Option(help="Chat template file, instead of the tokenizer's own.")
+    ] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="Counts the tokens of a server's traces: folder or hub id (openai).")
+    ] = None,
+    think: Annotated[
+        str | None,
+        typer.Option(help="How reasoning is marked: tags, prefilled, channels, none. Given, it must come."),
+    ] = None,
+    budget_forcing: Annotated[int, typer.Option(help='Times that "Wait" replaces the end of a trace.')] = 0,
+    repeat_instruction: Annotated[
+        bool, typer.Option(help="Repeat the instruction at the end of the trace (MathIF's +repeat).")
+    ] = False,
+    revision: Annotated[str | None, typer.Option(help="Revision of a hub model.")] = None,
+    trust_remote_code: Annotated[bool, typer.Option(help="Run code that comes with the model.")] = False,
+) -> Iterator[Any]:
+    """Open an engine with the options that were given. Ranks that a launcher started beside the first one
+    work for it and end here."""
+    from riftk.engines import load_engine
+    from riftk.engines.forcing import ForcingEngine
+
+    options = {
+        "batch_size": batch_size,
+        "dtype": dtype,
+        "attn_implementation": attn_implementation,
+        "tensor_parallel": tensor_parallel,
+        "data_parallel": data_parallel,
+        "max_model_len": max_model_len,
+        "base_url": base_url,
+        "deadline": deadline,
+        "retries": retries,
+        "api_key_env": api_key_env,
+        "extra_body": _json("--extra-body", extra_body),
+        "chat_template_kwargs": _json("--chat-template-kwargs", chat_template_kwargs),
+        "chat_template": chat_template,
+        "tokenizer": tokenizer,
+        "think": think,
+        "revision": revision,
+        "trust_remote_code": trust_remote_code or None,
+    }
+    given = {name: value for name, value in options.items() if value not in (None, [])}
+    opened = load_engine(engine, model=model, **given)
+    try:
+        if engine == "transformers" and opened.ranks.rank:
+            opened.follow()
+            raise typer.Exit
+        if budget_forcing or repeat_instruction:
+            yield ForcingEngine(opened, budget_forcing, repeat_instruction)
+        else:
+            yield opened
+    finally:
+        opened.close()
+
+
+def _json(option: str, text: str | None) -> dict[str, Any] | None:
+    """A JSON object from the command line. Raises `ValueError` where it is none."""
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{option} is not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{option} takes a JSON object, found {type(value).__name__}")
+    return value
