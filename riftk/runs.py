@@ -14,7 +14,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -82,6 +82,10 @@ class RunFolder:
         """Folder of the evaluation "before" or "after" training."""
         return self.path / "eval" / when
 
+    def checkpoint(self, step: int) -> Path:
+        """Where the trainer writes the checkpoint of a step."""
+        return self.checkpoints / f"checkpoint-{step}"
+
     def last_checkpoint(self) -> str | None:
         """The newest complete checkpoint of the trainer, which writes `trainer_state.json` last."""
         complete = [state.parent for state in self.checkpoints.glob("checkpoint-*/trainer_state.json")]
@@ -144,13 +148,12 @@ def open_run(path: str | Path, config: Mapping[str, Any], hold: bool = True) -> 
 def riftk(command: str, **options: Any) -> None:
     """Run `riftk COMMAND --option value …` as a process of its own, outside the launcher's process group.
 
-    Generation never runs inside a trainer's process group: under ZeRO-3 every weight would be a shard, and
-    the trainer's memory would still be taken. Options that are None are left out, lists are joined by commas.
+    Options that are None are left out, lists are joined by commas.
 
     Raises:
         RunError: the command failed; what it said is on stderr already.
     """
-    arguments = [sys.executable, "-m", "riftk.cli", command]
+    arguments = ["riftk.cli", command]
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
         if isinstance(value, bool):
@@ -159,15 +162,32 @@ def riftk(command: str, **options: Any) -> None:
             arguments += [flag, ",".join(map(str, value))]
         elif value is not None:
             arguments += [flag, str(value)]
+    run_module(arguments, f"riftk {command}")
+
+
+def run_module(arguments: Sequence[str], name: str) -> None:
+    """Run `python -m MODULE …` as a process of its own, outside the launcher's process group.
+
+    Generation never runs inside a trainer's process group: under ZeRO-3 every weight would be a shard, and
+    the trainer's memory would still be taken.
+
+    Args:
+        arguments: the module, and what it is given.
+        name: what an error calls it.
+
+    Raises:
+        RunError: it failed; what it said is on stderr already.
+    """
     environment = {
         name: value
         for name, value in os.environ.items()
         if name not in _LAUNCHER_VARIABLES and not name.startswith(_LAUNCHER_PREFIXES)
     }
     sys.stdout.flush()
-    finished = subprocess.run(arguments, env={**environment, _CHILD: "1"}, check=False)
+    command = [sys.executable, "-m", *arguments]
+    finished = subprocess.run(command, env={**environment, _CHILD: "1"}, check=False)
     if finished.returncode:
-        raise RunError(f"riftk {command} stopped with exit status {finished.returncode} (see above)")
+        raise RunError(f"{name} stopped with exit status {finished.returncode} (see above)")
 
 
 def _plain(value: Any) -> Any:

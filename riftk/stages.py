@@ -79,8 +79,9 @@ class Job:
         if trained:
             self.run.mark_finished("run")
 
-    def evaluate_step(self, step: int, model: str | Path) -> None:
-        """Evaluate a checkpoint on development items, for the curve (main rank only)."""
+    def evaluate_step(self, step: int) -> None:
+        """Evaluate a checkpoint on development items, for the curve; step 0 is the model before training."""
+        model = self.run.checkpoint(step) if step else self.model.model_name_or_path
         self.evaluate(model, point_folder(self.run.path, step), split="dev", limit=self.args.dev_limit)
 
     def evaluate(self, model: str | Path, out: Path, **items: Any) -> None:
@@ -145,7 +146,7 @@ class Job:
         if chosen is None or chosen.step == trainer.state.global_step:
             trainer.save_model(str(self.run.final))
         elif self.is_main:
-            _copy_model(self.run.checkpoints / f"checkpoint-{chosen.step}", self.run.final)
+            _copy_model(self.run.checkpoint(chosen.step), self.run.final)
         _state().wait_for_everyone()
         self.run.mark_finished("train")
 

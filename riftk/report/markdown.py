@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from riftk.report.comparison import headline
+from riftk.report.curves import FIGURES
 
 Report = Mapping[str, Any]  # what `riftk.report.write.collect` returns
 
@@ -57,6 +58,8 @@ def render(report: Report) -> str:
         parts += [f"## Accuracy, joint and length{of_task}", _other_figures(report, task)]
         parts += [f"## Counts{of_task}", _counts(report, task)]
         parts += _examples(report, task, of_task)
+    if report.get("way"):
+        parts += _way(report["way"], report["way_plots"])
     parts += ["## How this was obtained", _provenance(report)]
     return "\n\n".join(parts) + "\n"
 
@@ -180,6 +183,39 @@ def _example_side(heading: str, side: Mapping[str, Any], example: Mapping[str, A
         text = side[part] or ("(none)" if part == "reasoning" else "(nothing)")
         parts.append(f"{part.capitalize()}:\n\n{fenced(text)}")
     return parts
+
+
+def _way(way: Mapping[str, Any], plots: Mapping[str, str]) -> list[str]:
+    """The curve of a run and its alarms; `plots` are names of pictures by task."""
+    parts = []
+    for task in way["curve"][0]["estimates"] if way["curve"] else ():
+        keys = [key for key in FIGURES if key in way["curve"][0]["estimates"][task]]
+        rows = [
+            [str(point["step"]), *(_estimate(point["estimates"][task].get(key), key) for key in keys)]
+            for point in way["curve"]
+        ]
+        parts.append(f"## On the way: {inline(task)}, development items (robust rules)")
+        if way["chosen"] is not None:
+            parts.append(_rule(way))
+        if task in plots:
+            parts.append(f"![Checkpoints on development items: {inline(task)}]({plots[task]})")
+        parts.append(table(["step", *(FIGURES[key][0] for key in keys)], rows))
+    if way["alarms"]:
+        lines = [
+            f"- step {alarm['step']}, {inline(alarm['name'])}: {inline(alarm['message'])}"
+            for alarm in way["alarms"]
+        ]
+        parts += ["## Alarms", "\n".join(lines)]
+    return parts
+
+
+def _rule(way: Mapping[str, Any]) -> str:
+    if way["select_by"] == "last":
+        return f"The last checkpoint was taken, step {way['chosen']}."
+    return (
+        f"Step {way['chosen']} was taken: the checkpoint with the highest {way['select_by']} on development "
+        "items, the earlier one of equals. Test items had no part in it."
+    )
 
 
 def _provenance(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""Write the report of a run folder: `results.json`, `report.md` and a picture per benchmark."""
+"""Write the report of a run folder: `results.json`, `report.md`, and pictures of each benchmark."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from riftk.evaluation import refresh, sample_files
 from riftk.report.comparison import compare, conclusion, headline
+from riftk.report.curves import collect_way, plot_way
 from riftk.report.examples import examples
 from riftk.report.markdown import render
 from riftk.report.plots import plot
@@ -37,6 +38,11 @@ def write_report(run_dir: str | Path) -> Path:
         name = f"report_{task}.png"
         if plot(report, task, run / name):
             report["plots"][task] = name
+    if whole_run and (way := collect_way(run)):
+        report["way"], report["way_plots"] = way, {}
+        for task in way["curve"][0]["estimates"] if way["curve"] else ():
+            report["way_plots"][task] = f"report_{task}_way.png"
+            plot_way(way, task, run / report["way_plots"][task])
     if whole_run:
         _replace(run / "results.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     _replace(run / "report.md", render(report))

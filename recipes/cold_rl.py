@@ -1,0 +1,107 @@
+"""Reinforcement learning with verifiable rewards (GRPO): for the answer, and for following instructions.
+
+    accelerate launch recipes/cold_rl.py                      # the embedded tiny model, on any machine
+    accelerate launch recipes/cold_rl.py --config recipes/configs/cold_rl/tiny-gated.yaml
+    accelerate launch --config_file accelerate_configs/zero3.yaml \
+        recipes/cold_rl.py --config recipes/configs/cold_rl/qwen2.5-1.5b.yaml
+
+Two stages, together or alone (`--stages eval`):
+    train  trl's GRPOTrainer on problems, or on the rows of --dataset FILE    (or --checkpoint DIR)
+    eval   the same benchmark items before and after, and a report
+
+What is paid is named in `rewards`, with `reward_weights`. Before training a few prompts are sampled, and a
+run that could not learn stops with advice (`--skip_preflight`). A run that starts from another run's folder
+(`--model_name_or_path runs/sft-tiny`) takes its final model: SFT+RL.
+
+Every option of trl's `GRPOConfig` and `ModelConfig` is an option too, in the YAML or on the command line.
+`output_dir` is the run folder; started again, a run goes on where it stopped.
+Source: MathIF, sections 5.2 and 5.3, Tables 4, 5 and 7 (right).
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from trl import GRPOConfig, GRPOTrainer, get_peft_config
+
+from riftk.completions import think_mode, turn_end_ids
+from riftk.monitoring import RolloutMonitor
+from riftk.paths import resolve
+from riftk.preflight import preflight
+from riftk.rl import RewardArguments, check_rewards, fitting, make_rewards, read_rl_rows
+from riftk.runs import RunError, die_with_parent
+from riftk.stages import Job, check_shared_inputs
+from riftk.training import EvaluationArguments, model_tokenizer, option, parse_recipe
+
+DEFAULT_CONFIG = Path(__file__).parent / "configs" / "cold_rl" / "tiny.yaml"
+STAGES = ["train", "eval"]
+
+
+@dataclass
+class ColdRlArguments(EvaluationArguments, RewardArguments):
+    """What cold RL adds to trl's own arguments."""
+
+    stages: list[str] = option(STAGES, "what to run", choices=STAGES)
+    checkpoint: str | None = option(None, "trained model to evaluate instead of train")
+    rollout_steps: int = option(10, "steps between tables of rollouts; 0: none")
+    skip_preflight: bool = option(False, "train without looking at a few samples first")
+    preflight_prompts: int = option(16, "prompts to sample before training")
+
+
+@dataclass
+class RlConfig(GRPOConfig):
+    """trl's configuration with a chat template, as its `SFTConfig` has one."""
+
+    chat_template_path: str | None = option(None, "chat template file, instead of the tokenizer's own")
+
+
+def main() -> None:
+    die_with_parent()
+    args, training, model = parse_recipe(sys.argv[1:], ColdRlArguments, RlConfig, DEFAULT_CONFIG)
+    check_shared_inputs(args, training, model)
+    wants_training = "train" in args.stages and not args.checkpoint
+    rows = read_rl_rows(args, training.seed) if wants_training else []
+    if wants_training:
+        check_rewards(args, training, rows)
+    job = Job.start(args, training, model)
+    if job.run.is_finished("run"):
+        return print(f"{job.run.path} is finished: see {job.run.path}/report.md") if job.is_main else None
+    job.evaluate_before()
+    if wants_training and not job.run.is_finished("train"):
+        train(job, rows)
+    job.evaluate_after()
+
+
+def train(job: Job, rows: list[dict[str, Any]]) -> None:
+    """Train with trl's GRPOTrainer; the monitor shows rollouts and raises alarms."""
+    args, training, model = job.args, job.training, job.model
+    tokenizer = model_tokenizer(training, model)
+    think = think_mode(tokenizer)
+    rewards = make_rewards(args, think, turn_end_ids(tokenizer))
+    kept = fitting(tokenizer, rows, args.max_prompt_length)
+    if job.is_main:
+        print(f"{len(kept)} of {len(rows)} rows, prompts of at most {args.max_prompt_length} tokens")
+        if not args.skip_preflight and job.run.last_checkpoint() is None:
+            preflight(job, kept, rewards, tokenizer, dropped=len(rows) - len(kept))
+    monitor = RolloutMonitor(job.run.path, think, args.rollout_steps)
+    job.prepare_training()
+    trainer = GRPOTrainer(
+        model=resolve(model.model_name_or_path),  # a name: with beta > 0 trl loads the reference from it
+        args=training,
+        reward_funcs=monitor.watch(rewards),
+        train_dataset=Dataset.from_list(kept),
+        processing_class=tokenizer,
+        peft_config=get_peft_config(model),
+        callbacks=[monitor, *job.callbacks()],
+    )
+    trainer.train(resume_from_checkpoint=job.run.last_checkpoint())
+    job.finish_training(trainer)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (RunError, ValueError, FileNotFoundError) as error:
+        sys.exit(f"cold_rl.py: {error}")

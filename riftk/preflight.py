@@ -1,0 +1,288 @@
+"""Preflight: a few rollouts before a training, and a stop with advice where nothing could be learned.
+
+What makes reinforcement learning fail is mostly visible in the first samples: completions that are cut off
+and earn nothing (huggingface/trl#6263), groups whose rewards are all alike (huggingface/trl#3452), think
+markers that never reach the reward (huggingface/trl#6966), prompts that are too long, too little memory
+(huggingface/trl#3678). The samples come from the very model, prompts and rewards of the training, in a
+process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from riftk.completions import split_completion
+from riftk.engines.base import Request, Sampling
+from riftk.rows import read_jsonl, write_jsonl
+from riftk.runs import RunError, die_with_parent, run_module
+
+MAX_TRUNCATED = 0.3  # share of completions
+MAX_LONG_PROMPTS = 0.05  # share of rows
+MAX_UNMARKED = 0.5  # share of the finished completions without the marker that is expected of them
+GIB = 1 << 30
+
+
+def preflight(
+    job: Any, rows: Sequence[Mapping[str, Any]], rewards: Sequence[Any], tokenizer: Any, *, dropped: int
+) -> None:
+    """Sample a few prompts and stop a run that could not learn.
+
+    The samples are kept in `preflight/samples.jsonl` of the run folder, with what they earned.
+
+    Args:
+        job: the `riftk.stages.Job` of the run; its training is a `GRPOConfig`.
+        rows: the rows to train on.
+        rewards: the reward functions.
+        tokenizer: of the model.
+        dropped: rows that were left out because their prompts are too long.
+
+    Raises:
+        RunError: something would go wrong; the message says what to change.
+    """
+    from riftk.completions import think_mode
+
+    args, training = job.args, job.training
+    found = [
+        check_prompts(dropped, len(rows) + dropped, args.max_prompt_length),
+        check_memory(job),
+    ]
+    if not any(found):
+        groups = _sampled(job, rows)
+        for group in groups:
+            for sample in group:  # what trl will hand over to the rewards
+                ids = tokenizer(sample["raw"], add_special_tokens=False)["input_ids"]
+                sample["text"] = tokenizer.decode(ids, skip_special_tokens=True)
+        earned = earnings(groups, rewards, training.reward_weights, tokenizer.eos_token_id)
+        write_jsonl(
+            job.run.path / "preflight" / "samples.jsonl",
+            (
+                {**sample, "earned": value}
+                for group, values in zip(groups, earned, strict=True)
+                for sample, value in zip(group, values, strict=True)
+            ),
+        )
+        samples = [sample for group in groups for sample in group]
+        found += [
+            check_truncation(samples, training.max_completion_length),
+            check_think(samples, think_mode(tokenizer)),
+            check_groups(earned),
+        ]
+    advice = [one for one in found if one]
+    if advice:
+        raise RunError(f"preflight: {'; '.join(advice)} (--skip_preflight trains all the same)")
+
+
+def check_prompts(dropped: int, total: int, limit: int) -> str | None:
+    """Prompts longer than planned: trl no longer cuts them, so their rows are left out."""
+    if dropped <= MAX_LONG_PROMPTS * total:
+        return None
+    return (
+        f"{dropped} of {total} prompts are longer than max_prompt_length ({limit} tokens) and would be left "
+        "out; raise it"
+    )
+
+
+def check_truncation(samples: Sequence[Mapping[str, Any]], limit: int) -> str | None:
+    """Too many completions that are cut off, and so earn nothing whatever is in them."""
+    cut = sum(sample["finish_reason"] == "length" for sample in samples)
+    if cut <= MAX_TRUNCATED * len(samples):
+        return None
+    return (
+        f"{cut} of {len(samples)} completions are cut off at {limit} tokens and would earn nothing; raise "
+        "max_completion_length, or take a model that writes less"
+    )
+
+
+def check_think(samples: Sequence[Mapping[str, Any]], think: str) -> str | None:
+    """Think markers that the rewards would not see, or not where they expect them."""
+    finished = [sample for sample in samples if sample["finish_reason"] == "stop"]
+    lost = sum(_marked(sample["raw"]) and not _marked(sample["text"]) for sample in finished)
+    if lost:
+        return (
+            f"in {lost} of {len(finished)} completions the decoder strips the think markers as special "
+            "tokens before a reward sees them; take a tokenizer that has them as ordinary tokens"
+        )
+    marked = sum(_marked(sample["text"]) for sample in finished)
+    if think == "none" and marked > MAX_UNMARKED * len(finished):
+        return (
+            f"{marked} of {len(finished)} completions close a think block that the chat template does not "
+            "announce; name the template that the model was trained with (--chat_template_path)"
+        )
+    if think != "none" and finished and len(finished) - marked > MAX_UNMARKED * len(finished):
+        return (
+            f"{len(finished) - marked} of {len(finished)} finished completions close no think block, which "
+            f"the chat template leads to expect (think mode {think!r}), and would earn nothing; name the "
+            "template that the model was trained with (--chat_template_path), or finetune it first"
+        )
+    return None
+
+
+def check_groups(earned: Sequence[Sequence[float]]) -> str | None:
+    """Groups whose completions all earn the same: no gradient comes from them."""
+    if any(max(group) - min(group) > 1e-6 for group in earned):
+        return None
+    values = [value for group in earned for value in group]
+    if max(values) <= 0:
+        what, advice = (
+            "nothing",
+            "take easier problems or a better model, or finetune it first; check the answers",
+        )
+    else:
+        what, advice = f"{values[0]:g} or the like", "take harder problems or a reward that tells them apart"
+    return (
+        f"in all {len(earned)} groups every completion earns the same ({what}), so nothing would be learned; "
+        f"{advice} (see preflight/samples.jsonl)"
+    )
+
+
+def check_memory(job: Any) -> str | None:
+    """Weights, optimizer, cache and logits that cannot fit, even by a low estimate."""
+    needed = memory_needed(job)
+    there = _memory()
+    if sum(needed.values()) <= there:
+        return None
+    parts = ", ".join(f"{name} {size / GIB:.1f}" for name, size in needed.items() if size)
+    return (
+        f"one process needs at least {sum(needed.values()) / GIB:.1f} GiB of {there / GIB:.1f} ({parts}); "
+        "lower per_device_train_batch_size x steps_per_generation, use vLLM, shard over more GPUs, or LoRA"
+    )
+
+
+def memory_needed(job: Any) -> dict[str, int]:
+    """A low estimate of what one process holds at its fullest, in bytes by part.
+
+    While training trl computes log-probabilities in tiles, so logits of the size batch x completion x
+    vocabulary are never held; while generating there is one row of logits per completion, thrice (as they
+    come, sorted, as probabilities), and the cache of all completions of the process. Sharding (ZeRO, FSDP)
+    is counted as if it split everything evenly; activations are not counted.
+    """
+    import torch
+    from accelerate import PartialState
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    from riftk.paths import resolve
+
+    training, model = job.training, job.model
+    code = {"revision": model.model_revision, "trust_remote_code": training.trust_remote_code}
+    config = AutoConfig.from_pretrained(resolve(model.model_name_or_path), **code)
+    with torch.device("meta"):
+        built = AutoModelForCausalLM.from_config(config, trust_remote_code=training.trust_remote_code)
+    parameters = sum(parameter.numel() for parameter in built.parameters())
+    text = config.get_text_config()
+    width = 2 if str(model.dtype) in ("bfloat16", "float16") else 4
+    state = PartialState()
+    sharded = state.num_processes if str(state.distributed_type) in _SHARDED else 1
+    copies = 1 if model.use_peft else 4 + (training.beta != 0.0)  # weights, gradients, two moments, reference
+    batch = training.per_device_train_batch_size * training.steps_per_generation
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    head = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    tokens = batch * (job.args.max_prompt_length + training.max_completion_length)
+    generates = not training.use_vllm
+    return {
+        "weights and optimizer": parameters * width * copies // sharded,
+        "cache of keys and values": generates * 2 * text.num_hidden_layers * heads * head * width * tokens,
+        "logits": generates * 3 * 4 * batch * text.vocab_size,
+    }
+
+
+_SHARDED = ("DistributedType.DEEPSPEED", "DistributedType.FSDP")
+
+
+def earnings(
+    groups: Sequence[Sequence[Mapping[str, Any]]],
+    rewards: Sequence[Any],
+    weights: Sequence[float] | None,
+    end: int,
+) -> list[list[float]]:
+    """The weighted sum of the rewards of each completion, called as trl calls them."""
+    samples = [sample for group in groups for sample in group]
+    columns = {name: [s["row"].get(name) for s in samples] for name in samples[0]["row"] if name != "prompt"}
+    totals = [0.0] * len(samples)
+    for reward, weight in zip(rewards, weights or [1.0] * len(rewards), strict=True):
+        values = reward(
+            prompts=[sample["row"]["prompt"] for sample in samples],
+            completions=[[{"role": "assistant", "content": sample["text"]}] for sample in samples],
+            # Only how many there are and whether the last one ends the completion is known.
+            completion_ids=[
+                [-1] * (s["tokens"] - 1) + [end if s["finish_reason"] == "stop" else -1] for s in samples
+            ],
+            **columns,
+        )
+        totals = [total + weight * (value or 0.0) for total, value in zip(totals, values, strict=True)]
+    ends = iter(totals)
+    return [[next(ends) for _ in group] for group in groups]
+
+
+def _marked(text: str) -> bool:
+    return split_completion(text, think=None).blocks > 0
+
+
+def _memory() -> int:
+    """Bytes of the first GPU, or of the machine."""
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_properties(0).total_memory
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _sampled(job: Any, rows: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Groups of samples of evenly spread rows, drawn as the trainer would draw them."""
+    args, training, model = job.args, job.training, job.model
+    count = min(args.preflight_prompts, len(rows))
+    chosen = [rows[place * len(rows) // count] for place in range(count)]
+    folder = job.run.path / "preflight"
+    folder.mkdir(exist_ok=True)
+    order = {
+        "rows": chosen,
+        "group": training.num_generations,
+        "sampling": [training.temperature, training.top_p, training.max_completion_length, training.seed],
+        "engine": {
+            "model": model.model_name_or_path,
+            "batch_size": args.batch_size,
+            "chat_template": training.chat_template_path,
+            "revision": model.model_revision,
+            "trust_remote_code": training.trust_remote_code,
+        },
+    }
+    (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
+    run_module(["riftk.preflight", str(folder)], "the sampling of the preflight")
+    samples = list(read_jsonl(folder / "samples.jsonl"))
+    size = training.num_generations
+    return [samples[start : start + size] for start in range(0, len(samples), size)]
+
+
+def main(folder: Path) -> None:
+    """Draw the samples that `order.json` asks for, into `samples.jsonl`."""
+    from riftk.engines import load_engine
+
+    order = json.loads((folder / "order.json").read_text(encoding="utf-8"))
+    engine = load_engine("transformers", **order["engine"])
+    keys = [(row, number) for row in range(len(order["rows"])) for number in range(order["group"])]
+    requests = [Request(f"{row}#{number}", order["rows"][row]["prompt"]) for row, number in keys]
+    drawn = dict(engine.generate(requests, Sampling(*order["sampling"])))
+    write_jsonl(
+        folder / "samples.jsonl",
+        (
+            {
+                "row": order["rows"][row],
+                "raw": drawn[f"{row}#{number}"].text,
+                "finish_reason": drawn[f"{row}#{number}"].finish_reason,
+                "tokens": drawn[f"{row}#{number}"].completion_tokens,
+            }
+            for row, number in keys
+        ),
+    )
+
+
+if __name__ == "__main__":
+    die_with_parent()
+    try:
+        main(Path(sys.argv[1]))
+    except (ValueError, FileNotFoundError) as error:
+        sys.exit(f"preflight: {error}")

@@ -1,0 +1,76 @@
+"""The way of a run: its checkpoints on development items, which one was taken, and the alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from riftk.rows import read_jsonl
+from riftk.selection import choose, read_curve
+
+# What a curve shows, by key: name and, in the picture, colour (Okabe and Ito) and marker.
+FIGURES = {
+    "accuracy,robust": ("Accuracy", "#0072B2", "o"),
+    "reasoning_ifs,robust": ("Reasoning IFS", "#D55E00", "D"),
+    "response_ifs,robust": ("Response IFS", "#009E73", "s"),
+    "reasoning_joint,robust": ("Reasoning joint", "#CC79A7", "^"),
+    "response_joint,robust": ("Response joint", "#56B4E9", "v"),
+    "reasoning_words,none": ("Words of the reasoning", None, None),
+}
+
+
+def collect_way(run: Path) -> dict[str, Any] | None:
+    """Curve, chosen checkpoint and alarms of a run folder; None where a run left neither."""
+    points, alarms = read_curve(run), run / "alarms.jsonl"
+    sounded = list(read_jsonl(alarms)) if alarms.is_file() else []
+    if not points and not sounded:
+        return None
+    by = _select_by(run)
+    chosen = choose(points, by)
+    curve = [
+        {
+            "step": point.step,
+            "estimates": {
+                task: {key: estimates[key] for key in FIGURES if key in estimates}
+                for task, estimates in point.estimates.items()
+            },
+        }
+        for point in points
+    ]
+    return {"select_by": by, "chosen": chosen and chosen.step, "curve": curve, "alarms": sounded}
+
+
+def plot_way(way: Mapping[str, Any], task: str, path: Path) -> None:
+    """Draw the curve of one task to a PNG: shares by step, the chosen checkpoint marked."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 3.6), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axis = figure.subplots()
+    for key, (name, colour, marker) in FIGURES.items():
+        found = [(p["step"], p["estimates"][task][key]) for p in way["curve"] if key in p["estimates"][task]]
+        if colour is None or not found:
+            continue
+        steps = [step for step, _ in found]
+        axis.plot(steps, [100 * e["value"] for _, e in found], color=colour, marker=marker, label=name)
+        low = [100 * (e["value"] if e["low"] is None else e["low"]) for _, e in found]
+        high = [100 * (e["value"] if e["high"] is None else e["high"]) for _, e in found]
+        axis.fill_between(steps, low, high, color=colour, alpha=0.12, linewidth=0)
+    if way["chosen"] is not None:
+        axis.axvline(way["chosen"], color="#666666", linestyle="--", linewidth=1.0, label="taken")
+    axis.set(ylim=(-3, 103), xlabel="optimizer steps", ylabel="% (95 % interval)")
+    axis.set_title(f"{task}: development items", fontsize=10)
+    axis.grid(color="#DDDDDD", linewidth=0.6)
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right center", frameon=False)
+    figure.savefig(path, metadata={"Software": None})
+
+
+def _select_by(run: Path) -> str:
+    import yaml
+
+    file = run / "config.yaml"
+    config = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return config.get("select_by", "accuracy")
