@@ -4,7 +4,8 @@
 >>> SynthConfig("problems.jsonl", num_rows=100, constraints=("punctuation:no_comma",)).plain_share
 0.1
 
-`synthesize(config, engine, out_dir)` does the work; `riftk synth` is the command for it.
+`synthesize(config, engine, out_dir)` does the work; `riftk synth` is the command for it. Rows without traces,
+for reinforcement learning, are made by `write_rows` and `riftk rows`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .pipeline import SynthResult, synthesize
     from .problems import Problem, load_problems
     from .rewriters import REWRITERS, Material, Rewrite, rewriter
+    from .row_files import RowsConfig, make_rows, write_rows
     from .seeds import make_seeds
     from .verification import verify
     from .yields import Yield, yield_table
@@ -34,6 +36,9 @@ _MODULES = {
     "Material": "rewriters",
     "Rewrite": "rewriters",
     "rewriter": "rewriters",
+    "RowsConfig": "row_files",
+    "make_rows": "row_files",
+    "write_rows": "row_files",
     "make_seeds": "seeds",
     "verify": "verification",
     "Yield": "yields",
@@ -45,15 +50,18 @@ __all__ = [
     "Problem",
     "Rejected",
     "Rewrite",
+    "RowsConfig",
     "SynthConfig",
     "SynthResult",
     "SynthesisError",
     "Yield",
     "load_problems",
+    "make_rows",
     "make_seeds",
     "rewriter",
     "synthesize",
     "verify",
+    "write_rows",
     "yield_table",
 ]
 

@@ -205,6 +205,66 @@ def synth(
 
 
 @app.command(
+    epilog="Example: riftk rows --problems riftk.tiny.problems:training_problems --answer-type number "
+    "--num-rows 100 --style mathif --num-constraints 1,2 --out runs/rows.jsonl"
+)
+def rows(
+    problems: Annotated[str, typer.Option(help="JSONL, JSON or Parquet file, hub id, or module:function.")],
+    out: Annotated[Path, typer.Option(help="File to write: .jsonl for trl, .parquet for verl.")],
+    format: Annotated[str, typer.Option(help="trl (JSONL of rows) or verl (Parquet).")] = "trl",
+    style: Annotated[
+        str, typer.Option(help="mathif (about the response) or reasonif (about the reasoning).")
+    ] = "mathif",
+    num_constraints: Annotated[
+        str, typer.Option(help="Constraints per row, in equal parts: 1, or 1,2,3 (default: the style's).")
+    ] = "",
+    constraints: Annotated[
+        str, typer.Option(help="Constraint ids to draw among, comma-separated; none: all of the style.")
+    ] = "",
+    target: Annotated[
+        str, typer.Option(help="reasoning or response, instead of the style's own target.")
+    ] = "",
+    values: Annotated[
+        str, typer.Option(help="Arguments: held-out (in no benchmark's file) or published (the benchmark's).")
+    ] = "held-out",
+    paraphrase_share: Annotated[
+        float, typer.Option(help="Share of instructions in other words than the published ones.")
+    ] = 0.5,
+    plain_share: Annotated[float, typer.Option(help="Share of rows without an instruction.")] = 0.1,
+    num_rows: Annotated[int, typer.Option(help="Rows; fewer problems come round again.")] = 1000,
+    question_column: Annotated[str, typer.Option(help="Column of the problem.")] = "question",
+    answer_column: Annotated[
+        str, typer.Option(help="Column of the gold answer; '' where there is none.")
+    ] = "answer",
+    answer_type: Annotated[str, typer.Option(help="math, number, choice or label.")] = "math",
+    seed: Seed = 0,
+) -> None:
+    """Make training rows of problems: prompts that ask for one to three constraints that go together."""
+    from riftk.data_synth.row_files import RowsConfig, write_rows
+
+    counts = list(filter(None, num_constraints.split(",")))
+    if not all(count.strip().isdecimal() for count in counts):
+        raise ValueError(f"--num-constraints takes numbers such as 1,2,3, not {num_constraints!r}")
+    config = RowsConfig(
+        problems=problems,
+        num_rows=num_rows,
+        style=style,
+        counts=tuple(map(int, counts)),
+        target=target,
+        constraints=tuple(filter(None, constraints.split(","))),
+        values=values,
+        paraphrase_share=paraphrase_share,
+        plain_share=plain_share,
+        question_column=question_column,
+        answer_column=answer_column or None,
+        answer_type=answer_type,
+        seed=seed,
+    )
+    print(write_rows(config, out, format))
+    print(f"written to {out}")
+
+
+@app.command(
     "eval",
     epilog="Example: riftk eval --model pkg://riftk.tiny/weights/base --benchmarks tiny --temperature 0 "
     "--max-tokens 160 --limit 100 --out runs/eval-tiny",
