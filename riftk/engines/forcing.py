@@ -29,7 +29,7 @@ class ForcingEngine:
     Args:
         engine: what generates; it must be able to continue an assistant message.
         waits: how often "Wait" replaces the end of a trace.
-        repeat: whether the request's `reminder` follows a last "Wait".
+        repeat: whether a request's `reminder` follows a last "Wait"; nothing does where it has none.
 
     Raises:
         ValueError: nothing to force.
@@ -63,11 +63,9 @@ class ForcingEngine:
         which something is missing is drawn again as a whole: only so does a resumed run draw the same.
 
         Raises:
-            ValueError: `repeat` and a request without a reminder, or the engine cannot continue a trace.
+            ValueError: the engine cannot continue a trace.
         """
         check_keys(requests)
-        if self.repeat and (bare := [request.key for request in requests if not request.reminder]):
-            raise ValueError(f"there is no instruction to repeat for {len(bare)} requests, first {bare[0]}")
         for start in range(0, len(requests), _WINDOW):
             if until():
                 return
@@ -87,8 +85,9 @@ class ForcingEngine:
                 so_far = drawn[request.key]
                 left = sampling.limit(request) - (so_far.completion_tokens or 0)
                 trace = self._ended_trace(so_far)
-                if trace is not None and left > 0:
-                    forced = _WAIT if number < self.waits else f"{_WAIT}. {request.reminder}\n"
+                repeats = number == self.waits
+                if trace is not None and left > 0 and (request.reminder or not repeats):
+                    forced = f"{_WAIT}. {request.reminder}\n" if repeats else _WAIT
                     begun[request.key] = trace.rstrip() + forced
                     prefix = request.prefix + begun[request.key]
                     nexts.append(replace(request, prefix=prefix, max_tokens=left))

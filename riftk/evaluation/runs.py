@@ -82,7 +82,11 @@ def evaluate(
 def make_requests(benchmark: Benchmark, samples_per_item: int = 1) -> dict[tuple[int, int], Request]:
     """What an engine is asked for a benchmark, by (number of the item, number of the sample)."""
     return {
-        (doc_id, sample): Request(_key(row.item_id, sample), row.prompt)
+        (doc_id, sample): Request(
+            _key(row.item_id, sample),
+            row.prompt,
+            reminder=" ".join(constraint.instruction() for constraint in row.constraints),
+        )
         for doc_id, row in enumerate(benchmark.rows)
         for sample in range(samples_per_item)
     }
