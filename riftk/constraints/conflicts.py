@@ -330,6 +330,11 @@ def _never_together(one: Constraint, other: Constraint) -> str:
             return "a line of JSON cannot begin with a bullet"
         case RepeatPrompt(), IgnoreQuestion():
             return "the text cannot repeat the request and leave it out"
+        case EndOfSentence(), EndOfSentence():
+            words = [(constraint.word or constraint.WORD).lower() for constraint in (one, other)]
+            return (
+                f"sentences cannot end with {words[0]!r} and with {words[1]!r}" if len(set(words)) > 1 else ""
+            )
         case NthParagraphFirstWord(), NthParagraphFirstWord():
             same = one.nth_paragraph == other.nth_paragraph
             if same and one.first_word.strip().lower() != other.first_word.strip().lower():
