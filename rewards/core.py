@@ -24,7 +24,8 @@ from riftk.rows import RowError
 
 from .completions import read_completion, warn_once
 from .formulas import FORMULAS, USUAL_TRACE, Evidence
-from .guards import Sample, find_degenerate
+from .guards import find_degenerate
+from .sample import Sample
 from .tasks import Task, read_task
 
 Think = Literal["tags", "prefilled", "channels", "none"] | None
@@ -228,7 +229,9 @@ def _score_output(output: Output, task: Task, scoring: Scoring, prompt: Any, par
         correct = float(not unclosed and is_correct(output, task))
     degenerate = None
     if "degenerate" in parts and scoring.guards and not unclosed:
-        degenerate = find_degenerate(Sample(output, tuple(asked), task, prompt))
+        degenerate = find_degenerate(
+            Sample(output, tuple(asked), task, prompt, scoring.think in EXPECTS_TRACE)
+        )
     of_target = {
         target: _mean([c for c, one in zip(credits or (), asked, strict=False) if one.target == target])
         for target in ("reasoning", "response")

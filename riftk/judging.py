@@ -91,10 +91,10 @@ class Output:
                 verdicts |= dict.fromkeys(places, broken(0.0, fault))
                 continue
             asked = [constraints[place] for place in places]
-            verdicts |= zip(places, check_all(asked, self._analysis(target, rules), rules), strict=True)
+            verdicts |= zip(places, check_all(asked, self.analysis(target, rules), rules), strict=True)
         return [verdicts[place] for place in range(len(constraints))]
 
-    def _analysis(self, target: str, rules: str) -> Text:
+    def analysis(self, target: str, rules: str = "robust") -> Text:
         """The judged text with what is known about it; rulebooks that read the same text share it."""
         text = self.judged_text(target, rules)
         return self._analysed.setdefault(text, Text(text))

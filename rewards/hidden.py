@@ -1,0 +1,75 @@
+"""Characters and markup that a checker reads and a person does not see, or the other way round."""
+
+from __future__ import annotations
+
+import re
+
+from riftk.constraints.text import UNSPACED
+
+# Invisible between any two characters; U+200B sets word borders in Thai, Khmer, Lao and Burmese.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e007f]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)
+_ZERO_WIDTH_SPACE = re.compile("\u200b")
+_JOINER = re.compile("(?<=[A-Za-z0-9\u0400-\u04ff])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9\u0400-\u04ff])")
+_OVERRIDE = re.compile("[\u202d\u202e]")
+_DIRECTION = re.compile("[\u200e\u200f\u202a-\u202c\u2066-\u2069]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_VARIANT = re.compile("(?<=[^\\W\\d_])[\ufe00-\ufe0f]")
+_STACKED = re.compile("[\u0300-\u036f]{4}")
+
+# Letters of other alphabets that look like Latin ones, inside or instead of a Latin word.
+_CYRILLIC_TWINS = "аеорсухіјѕԁһқԛԝАВЕКМНОРСТУХІЈЅ"
+_GREEK_TWINS = "οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
+_TWIN_IN_WORD = re.compile(
+    f"[A-Za-z][{_CYRILLIC_TWINS}]|[{_CYRILLIC_TWINS}][A-Za-z]|[a-z][{_GREEK_TWINS}][a-z]"
+)
+_TWIN_WORD = re.compile(rf"(?<!\w)[{_CYRILLIC_TWINS}]{{2,}}(?!\w)")
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
+_STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7cb\U0001f130-\U0001f189Ⓐ-ⓩ]{3}")
+_COMMA_TWINS = re.compile(r"(?<=\w)[‚¸⸲⸴⸳ꓹˏ𐩸︐](?=\s)")
+_LATIN = re.compile("[A-Za-z]")
+
+_MARKUP = re.compile(
+    r"<!--|\\[hv]?phantom\b|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0"
+    r"|\\textcolor\s{0,3}\{white\}|\\color\s{0,3}\{white\}|color\s{0,3}[:=]\s{0,3}[\"']?(?:white|transparent)"
+    r"|<(?:span|div|p)\s{1,3}hidden",
+    re.IGNORECASE,
+)
+
+
+def hidden(text: str) -> str | None:
+    """What a text hides from its reader, None where nothing.
+
+    Joiners and direction marks that a script needs pass: zero-width spaces in Thai, joiners in Persian and
+    Hindi and in emoji, direction marks beside Arabic or Hebrew letters.
+    """
+    if (match := _MARKUP.search(text)) is not None:
+        return f"hidden markup: {match[0]!r}"
+    if (match := _INVISIBLE.search(text, 1 if text.startswith("\ufeff") else 0)) is not None:
+        return f"an invisible character: U+{ord(match[0]):04X}"
+    if text.isascii():
+        return None
+    if _OVERRIDE.search(text) or (_DIRECTION.search(text) and not _RIGHT_TO_LEFT.search(text)):
+        return "marks that turn the direction of the text"
+    if (_ZERO_WIDTH_SPACE.search(text) and not _UNSPACED.search(text)) or _JOINER.search(text):
+        return "invisible characters inside words"
+    if _VARIANT.search(text) or _STACKED.search(text):
+        return "marks that change letters"
+    return _twins(text)
+
+
+def _twins(text: str) -> str | None:
+    """Letters and commas that only look like what they stand for."""
+    if (match := _TWIN_IN_WORD.search(text)) is not None:
+        return f"letters of two alphabets in one word: {match[0]!r}"
+    if (match := _STYLED.search(text)) is not None:
+        return f"symbols in place of letters: {match[0]!r}"
+    if (match := _COMMA_TWINS.search(text)) is not None:
+        return f"another character in place of a comma: U+{ord(match[0]):04X}"
+    match = _TWIN_WORD.search(text)
+    if match is not None and len(_CYRILLIC.findall(text)) * 10 < len(_LATIN.findall(text)):
+        return f"a word in look-alike letters: {match[0]!r}"
+    return None
