@@ -317,6 +317,43 @@ def report(
     print(write_report(run))
 
 
+@app.command(epilog="Example: riftk stress --reward riftk.rewards:GatedReward --think tags")
+def stress(
+    reward: Annotated[
+        str, typer.Option(help="Reward with trl's signature, package.module:name; a class is made one.")
+    ] = "riftk.rewards:GatedReward",
+    threshold: Annotated[
+        float, typer.Option(help="Share of the maximum that a visible exploit may earn.")
+    ] = 0.1,
+    think: Annotated[
+        str, typer.Option(help="Who opens the think block: the model (tags), or prefilled.")
+    ] = "tags",
+    problems: Annotated[int, typer.Option(help="Problems that each class of exploits is made of.")] = 2,
+    plain: Annotated[bool, typer.Option(help="Hand over texts instead of messages.")] = False,
+    seed: Seed = 0,
+) -> None:
+    """Show what known exploits earn from a reward; exit status 1 when one earns too much.
+
+    Honest completions set the maximum. Classes that no rule can tell from reasoning are reported apart.
+    """
+    sys.path.insert(0, "")  # a reward beside the reader's script, as trl's own command finds it
+    from riftk.rewards.stress import load_reward, print_report
+    from riftk.rewards.stress import stress as run
+
+    if think not in ("tags", "prefilled"):
+        raise ValueError(f"--think takes tags or prefilled, not {think!r}")
+    found = run(
+        load_reward(reward, think),
+        think=think,
+        threshold=threshold,
+        problems=problems,
+        seed=seed,
+        plain=plain,
+    )
+    print_report(found)
+    raise typer.Exit(1 if found.paid else 0)
+
+
 @tiny_app.command("build", epilog="Example: riftk tiny build --out runs/tiny")
 def tiny_build(out: Out, seed: Seed = 0) -> None:
     """Train the embedded model from nothing (minutes to an hour on two cores)."""
