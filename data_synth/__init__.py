@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .config import SynthConfig
     from .errors import Rejected, SynthesisError
+    from .export import export_dataset, to_prompt_completion
     from .pipeline import SynthResult, synthesize
     from .problems import Problem, load_problems
     from .rewriters import REWRITERS, Material, Rewrite, rewriter
@@ -28,6 +29,8 @@ _MODULES = {
     "SynthConfig": "config",
     "Rejected": "errors",
     "SynthesisError": "errors",
+    "export_dataset": "export",
+    "to_prompt_completion": "export",
     "SynthResult": "pipeline",
     "synthesize": "pipeline",
     "Problem": "problems",
@@ -55,11 +58,13 @@ __all__ = [
     "SynthResult",
     "SynthesisError",
     "Yield",
+    "export_dataset",
     "load_problems",
     "make_rows",
     "make_seeds",
     "rewriter",
     "synthesize",
+    "to_prompt_completion",
     "verify",
     "write_rows",
     "yield_table",
