@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from riftk.engine_options import OpenEngine, with_engine
+
 if TYPE_CHECKING:
     from riftk.auditing import Judged
 
@@ -35,7 +37,6 @@ MaxTokens = Annotated[int, typer.Option(help="Most tokens per completion.")]
 Seed = Annotated[int, typer.Option(help="Seed of sampling and of every draw.")]
 Revision = Annotated[str | None, typer.Option(help="Revision of a hub model.")]
 TrustRemoteCode = Annotated[bool, typer.Option(help="Run code that comes with the model.")]
-BatchSize = Annotated[int, typer.Option(help="Completions generated at once.")]
 
 
 @app.command(epilog='Example: riftk check "No commas here." --constraint punctuation:no_comma')
@@ -139,7 +140,9 @@ def check(
     epilog="Example: riftk synth --model pkg://riftk.tiny/weights/base "
     "--problems riftk.tiny.problems:training_problems --answer-type number --num-rows 200 --out runs/data"
 )
+@with_engine
 def synth(
+    *,
     model: Model,
     problems: Annotated[str, typer.Option(help="JSONL, JSON or Parquet file, hub id, or module:function.")],
     out: Out,
@@ -167,14 +170,10 @@ def synth(
     top_p: TopP = 0.95,
     max_tokens: MaxTokens = 8192,
     seed: Seed = 0,
-    batch_size: BatchSize = 16,
-    chat_template: ChatTemplate = None,
-    revision: Revision = None,
-    trust_remote_code: TrustRemoteCode = False,
+    open_engine: OpenEngine,
 ) -> None:
     """Turn problems into instruction-compliant reasoning: sample, rewrite by rule, verify, keep."""
     from riftk.data_synth import SynthConfig, synthesize
-    from riftk.engines import load_engine
 
     config = SynthConfig(
         problems=problems,
@@ -193,15 +192,34 @@ def synth(
         max_tokens=max_tokens,
         seed=seed,
     )
-    engine = load_engine(
-        "transformers",
-        model=model,
-        batch_size=batch_size,
-        chat_template=chat_template,
-        revision=revision,
-        trust_remote_code=trust_remote_code,
+    with open_engine(model) as engine:
+        if not (out / "dataset.jsonl").exists():
+            engine.probe()
+        print(synthesize(config, engine, out))
+
+
+@app.command(
+    epilog="Example: riftk export runs/rif-tiny/data/dataset.jsonl --model pkg://riftk.tiny/weights/base "
+    "--out runs/sft.jsonl"
+)
+def export(
+    dataset: Annotated[Path, typer.Argument(help="Dataset of `riftk synth` or of a recipe (dataset.jsonl).")],
+    model: Model,
+    out: Annotated[Path, typer.Option(help="File to write: .jsonl or .parquet.")],
+    chat_template: ChatTemplate = None,
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
+) -> None:
+    """Write a dataset as trl's prompt-completion rows, each trace where the model's template keeps it."""
+    from riftk.data_synth import export_dataset
+    from riftk.engines.transformers import load_tokenizer
+    from riftk.training import read_dataset
+
+    records = read_dataset(dataset)
+    tokenizer = load_tokenizer(
+        model, chat_template=chat_template, revision=revision, trust_remote_code=trust_remote_code
     )
-    print(synthesize(config, engine, out))
+    print(f"{export_dataset(records, tokenizer, out)} rows in {out}")
 
 
 @app.command(
@@ -269,7 +287,9 @@ def rows(
     epilog="Example: riftk eval --model pkg://riftk.tiny/weights/base --benchmarks tiny --temperature 0 "
     "--max-tokens 160 --limit 100 --out runs/eval-tiny",
 )
+@with_engine
 def evaluate(
+    *,
     model: Model,
     benchmarks: Annotated[str, typer.Option(help="Comma-separated: tiny, reasonif.")],
     out: Out,
@@ -282,29 +302,45 @@ def evaluate(
     top_p: TopP = 0.95,
     max_tokens: MaxTokens = 16384,
     seed: Seed = 0,
-    batch_size: BatchSize = 16,
-    chat_template: ChatTemplate = None,
-    revision: Revision = None,
-    trust_remote_code: TrustRemoteCode = False,
+    max_total_tokens: Annotated[
+        int | None, typer.Option(help="Stop when this start has used so many tokens, prompts included.")
+    ] = None,
+    max_error_share: Annotated[
+        float, typer.Option(help="Exit status 2 where more of a task's samples are errors.")
+    ] = 0.05,
+    retry_errors: Annotated[bool, typer.Option(help="Ask again for stored samples that are errors.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Print prompts, requests and the most tokens; ask nothing.")
+    ] = False,
+    price_in: Annotated[float | None, typer.Option(help="Price of a million prompt tokens.")] = None,
+    price_out: Annotated[float | None, typer.Option(help="Price of a million completion tokens.")] = None,
+    open_engine: OpenEngine,
 ) -> None:
     """Run benchmarks on a model: published rules first, robust beside them, with intervals."""
     from riftk.benchmarks import load_benchmark
-    from riftk.engines import load_engine
     from riftk.engines.base import Sampling
+    from riftk.evaluation import TokensSpent, check_errors, preview
     from riftk.evaluation import evaluate as run
 
     chosen = [
         load_benchmark(name, split=split, limit=limit, data_dir=data_dir) for name in benchmarks.split(",")
     ]
-    engine = load_engine(
-        "transformers",
-        model=model,
-        batch_size=batch_size,
-        chat_template=chat_template,
-        revision=revision,
-        trust_remote_code=trust_remote_code,
-    )
-    run(engine, chosen, out, Sampling(temperature, top_p, max_tokens, seed))
+    sampling = Sampling(temperature, top_p, max_tokens, seed)
+    with open_engine(model) as engine:
+        if dry_run:
+            return print(preview(engine, chosen, sampling, price_in=price_in, price_out=price_out))
+        try:
+            results = run(
+                engine,
+                chosen,
+                out,
+                sampling,
+                max_total_tokens=max_total_tokens,
+                retry_errors=retry_errors,
+            )
+        except TokensSpent as stop:
+            return print(f"riftk: {stop}", file=sys.stderr)
+    check_errors(results, max_error_share)
 
 
 @app.command(epilog="Example: riftk report runs/rif-tiny")

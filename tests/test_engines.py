@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import random_model
 import torch
 
 from riftk.completions import split_completion
-from riftk.engines import Request, Sampling, load_engine
+from riftk.engines import Generation, Request, Sampling, load_engine
 from riftk.engines.batching import Prompt, batch_seed, plan_batches
 from riftk.engines.transformers import dropped_ids, load_tokenizer
 
@@ -268,3 +270,80 @@ def test_what_cannot_work_is_said_before_weights_are_read(folder, tmp_path, monk
 def test_two_requests_with_one_key_are_refused(engine):
     with pytest.raises(ValueError, match="same key"):
         list(engine.generate([REQUESTS[0], REQUESTS[0]], GREEDY))
+
+
+def test_a_prefix_is_continued_as_if_it_had_been_generated(engine):
+    whole = dict(engine.generate(REQUESTS, GREEDY))
+    continued = [
+        Request(request.key, request.messages, prefix=whole[request.key].text[:3]) for request in REQUESTS
+    ]
+    got = dict(engine.generate(continued, GREEDY))
+    for request, asked in zip(REQUESTS, continued, strict=True):
+        plain, [ids] = engine._encode([request])[0], engine._encode([asked])
+        assert ids[: len(plain)] == plain
+        assert engine.tokenizer.decode(ids[len(plain) :]) == asked.prefix
+        assert got[request.key].prompt_tokens == len(ids)
+
+
+def test_a_request_may_want_fewer_tokens_than_the_run(engine):
+    limits = [None, 3, 9]
+    limited = [
+        Request(request.key, request.messages, max_tokens=limit)
+        for request, limit in zip(REQUESTS[:3], limits, strict=True)
+    ]
+    whole, got = dict(engine.generate(REQUESTS[:3], GREEDY)), dict(engine.generate(limited, GREEDY))
+    assert got["q0"] == whole["q0"]
+    for request in limited[1:]:
+        assert got[request.key].completion_tokens == min(
+            request.max_tokens, whole[request.key].completion_tokens
+        )
+        assert whole[request.key].text.startswith(got[request.key].text)
+
+
+def test_once_until_is_true_no_batch_is_begun(engine):
+    got = []
+    for key, _ in engine.generate(REQUESTS, GREEDY, until=lambda: len(got) >= 2):
+        got.append(key)
+    assert len(got) == 3
+    rest = dict(engine.generate(REQUESTS, GREEDY, done=frozenset(got)))
+    assert rest.keys() == {request.key for request in REQUESTS} - set(got)
+
+
+def test_the_probe_says_where_reasoning_arrives(engine):
+    assert engine.probe() == {"reasoning": "text", "finish_reason": "length"}
+
+
+RANKS = """
+import json, sys
+from dataclasses import asdict
+from riftk.engines import Request, Sampling, load_engine
+engine = load_engine(model=sys.argv[1], batch_size=3, device="cpu")
+requests = [Request(**request) for request in json.load(open(sys.argv[2]))]
+if engine.ranks.rank:
+    engine.follow()
+else:
+    rows = []
+    for _ in range(2):
+        rows.append(list(engine.generate(requests, Sampling(1.0, 0.9, 24, seed=5), frozenset(["q1"]))))
+    assert dict(rows[0]) == dict(rows[1])
+    print(json.dumps([[key, asdict(got)] for key, got in rows[0]]))
+engine.close()
+"""
+
+
+@pytest.mark.slow
+def test_ranks_of_a_launcher_generate_what_one_process_generates(folder, engine, tmp_path):
+    from dataclasses import asdict
+
+    (tmp_path / "requests.json").write_text(json.dumps([asdict(request) for request in REQUESTS]))
+    (tmp_path / "ranks.py").write_text(RANKS)
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
+    finished = subprocess.run(
+        [*command, tmp_path / "ranks.py", str(folder), tmp_path / "requests.json"],
+        capture_output=True, text=True, check=True, timeout=500,
+    )  # fmt: skip
+    rows = json.loads(finished.stdout)
+    assert len(rows) == len(REQUESTS) - 1
+    assert {key: Generation(**got) for key, got in rows} == dict(
+        engine.generate(REQUESTS, DRAWN, done=frozenset(["q1"]))
+    )

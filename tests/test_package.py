@@ -34,9 +34,9 @@ LAYERS = (
     },
     {
         "riftk.auditing", "riftk.data_synth", "riftk.evaluation", "riftk.monitoring", "riftk.preflight",
-        "riftk.report", "riftk.rewards", "riftk.selection", "riftk.tiny", "riftk.training",
+        "riftk.report", "riftk.rewards", "riftk.rl", "riftk.selection", "riftk.tiny", "riftk.training",
     },
-    {"riftk.stages"},
+    {"riftk.engine_options", "riftk.stages"},
     {"riftk.cli", "riftk.recipes"},
 )  # fmt: skip
 HEAVY = ("torch", "transformers", "trl", "datasets", "vllm", "openai", "typer", "rich", "matplotlib", "nltk")
