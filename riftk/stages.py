@@ -158,6 +158,8 @@ def check_shared_inputs(args: EvaluationArguments, training: Any, model: Any) ->
         ValueError, FileNotFoundError: the message is one sentence for the user.
     """
     model_tokenizer(training, model)
+    if wrong := [option for option in args.engine_options if "=" not in option]:
+        raise ValueError(f"engine_options takes name=value, not {wrong[0]!r}")
     if args.checkpoint:
         load_tokenizer(args.checkpoint)
     splits = {args.eval_split: args.eval_limit} if "eval" in args.stages else {}
@@ -176,18 +178,26 @@ def synth_options(args: ProblemArguments) -> dict[str, Any]:
 
 
 def generation_options(job: Job, temperature: float, top_p: float) -> dict[str, Any]:
-    """How `riftk synth` and `riftk eval` generate."""
+    """How `riftk synth` and `riftk eval` generate: on the engine that the configuration names."""
     args, training, model = job.args, job.training, job.model
-    return {
+    options = {
         "temperature": temperature,
         "top_p": top_p,
         "max_tokens": args.max_new_tokens,
-        "batch_size": args.batch_size,
         "seed": training.seed,
-        "revision": model.model_revision,
-        "trust_remote_code": training.trust_remote_code,
-        "chat_template": training.chat_template_path,
+        "engine": args.engine,
+        "batch_size": args.batch_size,
     }
+    if args.engine != "openai":  # a server has its model already
+        options |= {
+            "dtype": model.dtype,
+            "revision": model.model_revision,
+            "trust_remote_code": training.trust_remote_code,
+            "chat_template": training.chat_template_path,
+        }
+    if args.engine == "transformers":
+        options["attn_implementation"] = model.attn_implementation
+    return options | dict(option.split("=", 1) for option in args.engine_options)
 
 
 def _copy_model(checkpoint: Path, final: Path) -> None:

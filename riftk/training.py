@@ -33,6 +33,8 @@ class EvaluationArguments:
     eval_temperature: float = option(1.0, "of the evaluation; 0 is greedy")
     eval_top_p: float = option(0.95, "of the evaluation")
     max_new_tokens: int = option(8192, "tokens per generated completion")
+    engine: Literal["transformers", "vllm", "openai"] = option("transformers", "what samples and evaluates")
+    engine_options: list[str] = option([], "its other options of riftk eval, e.g. tensor-parallel=2")
     batch_size: int = option(16, "completions generated at once")
     dev_limit: int | None = option(None, "development items per benchmark, every eval_steps")
     select_by: Literal["accuracy", "joint", "last"] = option(
