@@ -64,7 +64,8 @@ def _open(
         int | None, typer.Option(help="Most tokens of a prompt and its completion (vllm).")
     ] = None,
     base_url: Annotated[
-        list[str] | None, typer.Option(help="Server, e.g. http://127.0.0.1:8000/v1; repeat it for several.")
+        list[str] | None,
+        typer.Option(help="Server, e.g. http://127.0.0.1:8000/v1; several by commas, or by repeating it."),
     ] = None,
     deadline: Annotated[float | None, typer.Option(help="Seconds for one try of a request (openai).")] = None,
     retries: Annotated[int | None, typer.Option(help="Tries after the first one (openai).")] = None,
@@ -106,7 +107,7 @@ def _open(
         "tensor_parallel": tensor_parallel,
         "data_parallel": data_parallel,
         "max_model_len": max_model_len,
-        "base_url": base_url,
+        "base_url": [url for urls in base_url or () for url in urls.split(",")],
         "deadline": deadline,
         "retries": retries,
         "api_key_env": api_key_env,

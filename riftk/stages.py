@@ -89,6 +89,7 @@ class Job:
         args = self.args
         items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir, **items}
         options = generation_options(self, args.eval_temperature, args.eval_top_p)
+        _free_memory()
         riftk("eval", model=model, out=out, benchmarks=args.benchmarks, **items, **options)
 
     def synthesize(self, teacher: str | None = None) -> None:
@@ -207,6 +208,17 @@ def _copy_model(checkpoint: Path, final: Path) -> None:
     shutil.copytree(checkpoint, part, ignore=shutil.ignore_patterns(*_TRAINER_STATE))
     shutil.rmtree(final, ignore_errors=True)
     part.replace(final)
+
+
+def _free_memory() -> None:
+    """Give back the GPU memory of a trainer that is gone; the process that evaluates needs it."""
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
 
 
 def _state() -> Any:
