@@ -205,6 +205,82 @@ words:
   \textbf{(E)}  ==  E
   \text{neither}  ==  neither
   \text{True}  ==  true
+
+as books write them:
+  \mathbb{R}  ==  (-\infty,\infty)
+  x \in \mathbb{R}  ==  \mathbb{R}
+  \mathbf{R}  ==  \mathbb{R}
+  3:4  ==  3 : 4
+  \$18.90  ==  18.9
+  1\,000\,000  ==  10^6
+  0.\overline{3}  ==  \frac{1}{3}
+  0.\overline{12}  ==  0.\overline{12}
+  0.1\overline{6}  ==  \frac{1}{6}
+  \text{undefined}  ==  undefined
+  \mathrm{e}^2  ==  e^2
+  a_n = 2^n  ==  2^n
+  \{x \mid x > 3\}  ==  (3,\infty)
+  12\pi \approx 37.7  ==  12\pi
+  \sqrt{2} \approx 1.414  ==  \sqrt{2}
+  x=1 \text{ or } x=2  ==  1,2
+  5!  ==  120
+  \dfrac{1}{2}x + 3  ==  \frac{x}{2}+3
+  2.0 \times 10^8 \text{ m/s}  ==  2e8
+  \frac{1}{3} \ln 2  ==  \ln \sqrt[3]{2}
+  1.5\%  ==  0.015
+  −\frac{1}{2}  ==  -0.5
+  \frac{-1+\sqrt{5}}{2}  ==  \frac{\sqrt{5}-1}{2}
+  (2k+1)\pi, k \in \mathbb{Z}  ==  (2k+1)\pi, k \in \mathbb{Z}
+  \left(-\infty, \frac{1}{2}\right]  ==  (-\infty,0.5]
+  2\sqrt{3}+4  ==  4 + 2\sqrt{3}
+  11\text{:}30  ==  11:30
+  \text{3:30 p.m.}  ==  3:30 p.m.
+  1, 2, \text{ and } 3  ==  1,2,3
+  \text{Both A and B}  ==  \text{both A and B}
+  16\frac{2}{3}  ==  \frac{50}{3}
+  \sin 30^\circ  ==  \frac{1}{2}
+  \cos 60°  ==  0.5
+  \frac{7}{2} = 3.5  ==  3.5
+  3.5 = \frac{7}{2}  ==  \frac{7}{2}
+  3x^2y  ==  3yx^2
+  \frac{a}{b+c}  ==  a/(b+c)
+  x^{-1}  ==  \frac{1}{x}
+  \sqrt{x}\sqrt{y}  ==  \sqrt{xy}
+  2^{n+1}  ==  2 \cdot 2^n
+  \frac{1}{1-x}  ==  -\frac{1}{x-1}
+  \begin{pmatrix} 1 \\ -2 \end{pmatrix}  ==  \begin{pmatrix} 1\\-2\end{pmatrix}
+  \left\{\frac{1}{2}, 1\right\}  ==  \{1, \frac12\}
+  n \geq 5  ==  n\ge 5
+  \text{12 cm}  ==  12
+  0.50  ==  \frac12
+  50 cents  ==  50
+  7/10  ==  0.7
+  7 \div 10  ==  0.7
+  \frac{7}{10}\text{ of the cake}  ==  0.7
+  100 \text{ meters per second}  ==  100
+  2\text{ hours}  ==  2
+  8\text{ a.m.}  ==  8\text{ a.m.}
+  72^{\circ}\mathrm{C}  ==  72
+  5\ \Omega  ==  5
+  1.2\times10^{3}\ \text{J}  ==  1200
+  4\cdot 10^{-3}\,\mathrm{kg}  ==  0.004
+  x\ge1  ==  [1,\infty)
+  3 \leq a  ==  a \geq 3
+  -1\leq x\leq 1  ==  |x| \leq 1
+  (1,2) \text{ and } (3,4)  ==  (1,2),(3,4)
+  \left[\begin{array}{cc} 1 & 2 \\ 3 & 4 \end{array}\right]  ==  \begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}
+  \sqrt{-4}  ==  2i
+  \frac{\sqrt{2}}{2} + \frac{\sqrt{2}}{2} i  ==  e^{i\pi/4}
+  \cosh x  ==  \frac{e^x+e^{-x}}{2}
+  1 + 2 + 3  ==  6
+  x^2-5x+6=0  ==  (x-2)(x-3)=0
+  \mathrm{Yes}  ==  yes
+  \text{Even}  ==  even
+  4 \text{ (four)}  ==  4
+  \textbf{4}  ==  4
+  \boldsymbol{\frac{1}{2}}  ==  0.5
+  \underline{4}  ==  4
+  \displaystyle \frac{1}{2}  ==  0.5
 """
 
 # An answer and a gold answer that it does not equal.
@@ -338,6 +414,53 @@ words:
   A or B  !=  A
   \text{a square and a circle}  !=  \text{circle}
   \text{ellipses and hyperbolas}  !=  \text{ellipse}
+
+as books write them:
+  \mathbb{Z}  !=  \mathbb{R}
+  3:4  !=  4:3
+  0.\overline{3}  !=  0.3
+  0.\overline{12}  !=  0.12
+  0.1\overline{6}  !=  0.16
+  x=1 \text{ or } x=3  !=  1,2
+  5!  !=  5
+  90^\circ  !=  \frac{\pi}{3}
+  0.866  !=  \frac{\sqrt{3}}{2}
+  2^{n}  !=  2^{n+1}
+  3:30  !=  3:31
+  2\text{ hours } 30 \text{ minutes}  !=  2
+  16\frac{2}{3}  !=  \frac{32}{3}
+  \frac{7}{2} = 3.5  !=  7
+  x^2-5x+6=0  !=  x^2-5x-6=0
+  \{x \mid x > 3\}  !=  [3,\infty)
+  \text{Evening}  !=  even
+  \text{uneven}  !=  even
+  (2k+1)\pi  !=  2k\pi
+  -1 < x < 1  !=  |x| \leq 1
+  \sqrt{-4}  !=  2
+  11_{8}  !=  9
+  1  !=  1,1
+  x_1  !=  x_2
+  \text{none}  !=  0
+  12\pi \approx 37.7  !=  37
+  a \text{ or } b  !=  a
+  5 < x  !=  x<5
+  \frac{1}{2}\text{ or }\frac{1}{3}  !=  \frac12
+  10\% \text{ or } 20\%  !=  10\%
+  7\text{ of } 10  !=  7.10
+  5 \ne x  !=  5
+  \text{not } 5  !=  5
+  \text{more than } 5  !=  5
+  >5  !=  5
+  \le 5  !=  5
+  \approx 5.1  !=  5
+  -(-5)  !=  -5
+  \text{less than } 5  !=  5
+  5^{2}  !=  52
+  5x10  !=  50
+  i  !=  1
+  f(x)  !=  x
+  \sin x  !=  x
+  (3)  !=  4
 """
 
 

@@ -6,8 +6,9 @@ this process. What then is open, the extracted answer alone, is compared symboli
 processes, with a deadline for each answer (`riftk.grading.pool`). Nothing that a model wrote is ever run as
 code, and no response makes `grade` raise or hang.
 
-Bounds: of a marked answer 2,000 characters are read, and answers of more than 1,000 must be equal as strings;
-the symbolic engine gets 300 at most and no towers of powers or large factorials (`riftk.grading.symbolic`).
+Bounds: of a response the last 400,000 characters are read and of a marked answer 2,000; answers of more than
+1,000 must be equal as strings; the symbolic engine gets 300 at most, and no towers of powers or large
+factorials (`riftk.grading.symbolic`).
 
 Sources: ReasonIF (published extraction), IFFR (numbers, letters, labels), MathIF (published grader; pairs on
     which graders differ).

@@ -33,6 +33,8 @@ _MARKS = (
     (re.compile(r"\\varnothing(?![a-zA-Z])|∅"), r"\\emptyset"),
     (re.compile(r"π"), r"\\pi "),
     (re.compile(r"√\s*(\d+)"), r"\\sqrt{\1}"),
+    (re.compile(r"\\mathb[bf]\s*\{?R\}?"), r"(-\\infty,\\infty)"),
+    (re.compile(r"\\(sin|cos|tan|cot|sec|csc)\s*\(?(\d+(?:\.\d+)?)\s*\\degree ?\)?"), r"\\\1(\2\\pi/180)"),
     (re.compile(r"\\degree ?"), ""),
     (re.compile(r"∪"), r"\\cup "),
     (re.compile(r"±|\+/-"), r"\\pm "),
@@ -51,6 +53,9 @@ _ASSIGNED = re.compile(
     r"(\\?[A-Za-z]+'?(?:_\{?\w+\}?)?(?:\([A-Za-z](?:,[A-Za-z])*\))?|\([A-Za-z](?:,[A-Za-z])+\))=([^=<>]+)"
 )
 _OR = re.compile(r"(?<![a-zA-Z\\])or(?![a-zA-Z])|\\(?:lor|vee)(?![a-zA-Z])")
+_BUILT = re.compile(  # {x | x > 3}
+    r"^❴ *[A-Za-z](?![A-Za-z])[^|:]*?(?:\\mid(?![a-zA-Z])|\||:)([^❴❵<>]*[<>][^❴❵]*)❵$"
+)
 _MEMBER = re.compile(r"\s*\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![a-zA-Z])")
 _RELATION = re.compile(r"[<>]=?")
 _VARIABLE = re.compile(r"[A-Za-z]|\\(?!infty|pi)[a-z]+")
@@ -119,7 +124,7 @@ def _same(gold: str, candidate: str, level: _Level) -> bool:
 
 def _tight(text: str) -> str:
     text = _BLANKS.sub("", unwrap_text(text))
-    return re.sub(r"([_^])\{(\w)\}", r"\1\2", text)
+    return re.sub(r"([_^])\{(\w)\}", r"\1\2", text).rstrip(".")
 
 
 def _same_words(gold: str, candidate: str, level: _Level) -> bool | None:
@@ -153,7 +158,7 @@ def _same_based(gold: str, candidate: str, level: _Level) -> bool | None:
 
 def _same_relation(gold: str, candidate: str, level: _Level) -> bool | None:
     """Equations, memberships and inequalities: what they say of a name, which both sides may leave out."""
-    expected, given = _MEMBER.sub("", gold, count=1), _MEMBER.sub("", candidate, count=1)
+    expected, given = (_MEMBER.sub("", _BUILT.sub(r"\1", text), count=1) for text in (gold, candidate))
     if (expected, given) != (gold, candidate):
         return _same(expected.strip(), given.strip(), level.deeper())
     if _RELATION.search(gold) or _RELATION.search(candidate):

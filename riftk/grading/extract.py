@@ -37,6 +37,7 @@ _REFUSAL = re.compile(
 )
 _HEADING = re.compile(r"(?:step|case|part|section|method|example|problem|question|option)\b", re.IGNORECASE)
 _TRIES = 8  # markers looked at from the end
+_MAX_RESPONSE = 400_000  # characters read from the end of a response, which is more than models are given
 
 
 def extract_answer(
@@ -60,6 +61,7 @@ def extract_answer(
     """
     if answer_type not in ANSWER_TYPES:
         raise ValueError(f"answer_type must be one of {', '.join(ANSWER_TYPES)}, not {answer_type!r}")
+    response = response[-_MAX_RESPONSE:]
     tagged = _tagged(response)
     scope = response if tagged is None else tagged
     marked = boxed(scope)

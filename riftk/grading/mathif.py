@@ -9,8 +9,8 @@ have an order, and "the answer is" in prose behind a box costs the answer.
 It deviates where the original runs text or depends on the machine:
 
 - Sums in Python notation are read by riftk's own arithmetic; other expressions of at most two letters are
-  compared by the grading workers, with positive symbols. Python code, `Point(…)` and `Interval(…)` are no
-  numbers here.
+  compared by the grading workers, with positive symbols. Other Python is no number here ("42 or 43" is 42
+  there), nor are factorials, `Point(…)` and `Interval(…)`.
 - LaTeX is compared as a string or a number, as in the original without its optional parser (antlr 4.9.3).
 - Its second of time per step, after which an answer is wrong on a busy machine, is a deadline of several.
 - LaTeX is turned to plain text for the commands that answers have, not for all that pylatexenc knows.
@@ -209,14 +209,24 @@ def _same_element(gold: str, candidate: str, symbolic: Callable[[str, str], bool
     values = _arithmetic(gold), _arithmetic(candidate)
     if None not in values:
         return values[0] == values[1]
-    return bool(gold and _READABLE.fullmatch(gold) and _READABLE.fullmatch(candidate)) and symbolic(
-        gold, candidate
-    )
+    if not all(_CHARACTERS.fullmatch(text) and not _UNREADABLE.search(text) for text in (gold, candidate)):
+        return False
+    return symbolic(_with_products(gold), _with_products(candidate))
 
 
-_READABLE = re.compile(r"(?![*/^])[\w.+*/^() \-]+(?<![*/^+.\-])")
-_NUMBER = r"[-+ (]*+(?:\d++(?:\.\d*+)?|\.\d++)[ )]*+"
+_CHARACTERS = re.compile(r"[\w.+*/^() \-]+")
+# What `parse_expr` stumbles over (dangling signs, words that run on into a digit, dots by themselves or
+# behind decimals) or reads as something else: x^2. is not x^2.
+_UNREADABLE = re.compile(r"^[*/^]|[*/^+\-]$|[a-z]{2}\d|(?<!\d)\.(?!\d)|(?:[.^]|e[-+]?)\d*\.")
+_CLOSING_DOT = re.compile(r"(?<=\d)\.(?!\d)")
+_UNSIGNED_PRODUCT = re.compile(r"(?<=[\d)]) *(?=[a-z(])|(?<=(?<![a-z])[a-z])(?=\()")
+_NUMBER = r"[-+ (]*+(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d{1,4}+)?[ )]*+"
 _SUM = re.compile(rf"{_NUMBER}(?:(?:\*\*?|[-+/^]){_NUMBER})*+")
+
+
+def _with_products(text: str) -> str:
+    """The text with a sign for each product, so that 3/4sqrt(3) is no fraction with a root below."""
+    return _UNSIGNED_PRODUCT.sub("*", _CLOSING_DOT.sub("", text))
 
 
 def _arithmetic(text: str) -> Fraction | None:
@@ -226,16 +236,19 @@ def _arithmetic(text: str) -> Fraction | None:
 # --- LaTeX as plain text ------------------------------------------------------------------------------------
 
 _SIGNS = {
-    "pi": "pi", "infty": "inf", "cup": "U", "cdot": "*", "times": "*", "pm": "±", "mp": "∓", "le": "≤",
-    "leq": "≤", "ge": "≥", "geq": "≥", "neq": "≠", "ne": "≠", "in": "∈", "cap": "∩", "circ": "∘",
-    "approx": "≈",
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ϵ", "theta": "θ", "lambda": "λ",
-    "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "ϕ", "omega": "ω", "Delta": "Δ",
-    "Omega": "Ω", "sin": "sin", "cos": "cos", "tan": "tan", "log": "log", "ln": "ln", "exp": "exp",
-    "arcsin": "arcsin", "arccos": "arccos", "arctan": "arctan", "ldots": "…", "dots": "…",
-    "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉",
+    "pi": "pi", "infty": "inf", "cup": "U", "cap": "∩", "cdot": "*", "times": "*", "pm": "±", "mp": "∓",
+    "le": "≤", "leq": "≤", "leqslant": "⩽", "ge": "≥", "geq": "≥", "geqslant": "⩾", "ne": "≠", "neq": "≠",
+    "in": "∈", "circ": "∘", "approx": "≈", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ",
+    "epsilon": "ϵ", "theta": "θ", "lambda": "λ", "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ", "tau": "τ",
+    "phi": "ϕ", "omega": "ω", "Delta": "Δ", "Omega": "Ω", "sin": "sin", "cos": "cos", "tan": "tan",
+    "log": "log", "ln": "ln", "exp": "exp", "arcsin": "arcsin", "arccos": "arccos", "arctan": "arctan",
+    "ldots": "…", "dots": "…", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉",
 }  # fmt: skip
 _COMMANDS = (
+    (re.compile(r"\\begin\{[a-zA-Z]*matrix\}\s*"), "[ "),
+    (re.compile(r"\s*\\end\{[a-zA-Z]*matrix\}"), " ]"),
+    (re.compile(r"\s*\\\\\s*"), "; "),
+    (re.compile(r"\s*&\s*"), " & "),
     (re.compile(r"\\!"), ""),
     (re.compile(r"\\[,;: ]|~"), " "),
     (re.compile(r"\\([{}])"), lambda match: {"{": "❴", "}": "❵"}[match[1]]),

@@ -92,16 +92,18 @@ _FRACTION = re.compile(r"\\frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _EXPONENT = re.compile(r"\^\s*\{([^{}]*)\}")
 _UNIT_POWER = re.compile(r"\^\(?-?\d+\)?")
 _UNIT_BEFORE = re.compile(r"[\d)}]\s*$")
+_REPEATING = re.compile(r"(?<![\d.])(\d{0,30})\.(\d{0,30})\\(?:overline|bar)\s*\{\s*(\d{1,30})\s*\}")
+_OHM = re.compile(r"(?<=\d)\s*\\Omega(?![A-Za-z])")
 _SPACED_MONEY = re.compile(r"\$\d{1,3}(?: \d{3})+(?!\d)")
 _SPACED_THOUSANDS = re.compile(r"(\D*\d{1,3})((?: \d{3})+)((?:\.\d+)?\D*)")
 
 
 def plain_number(text: str) -> str:
     """Notation for the number parser: infix arithmetic instead of LaTeX, what is no number left as it is."""
-    text = fold_layout(strip_markdown(text)).replace("\\degree", " degrees ")
+    text = _OHM.sub(" ohm ", fold_layout(strip_markdown(text)).replace("\\degree", " degrees "))
     text = _SPACED_MONEY.sub(lambda m: m[0].replace(" ", ""), text).replace("$", " ")
     text = _PMOD.sub(" mod ", _EQUALS.sub("=", _DIVIDE.sub("/", _TIMES.sub("*", text))))
-    text = _MIXED.sub(_mixed, text)
+    text = _REPEATING.sub(_repeating, _MIXED.sub(_mixed, text))
     for _ in range(8):  # from the innermost braces outwards
         before = text
         text = _WRAPPER.sub(partial(_unwrapped, text), text)
@@ -116,6 +118,13 @@ def plain_number(text: str) -> str:
 def _mixed(match: re.Match[str]) -> str:
     whole, over, under = match[1], match[2] or match[4], match[3] or match[5]
     return f"({whole}+{over}/{under})" if int(over) < int(under) else match[0]
+
+
+def _repeating(match: re.Match[str]) -> str:
+    """0.1\\overline{6} as (16 - 1) / (100 - 10)."""
+    whole, fixed, period = match[1] or "0", match[2], match[3]
+    over = int(whole + fixed + period) - int(whole + fixed)
+    return f"({over}/{10 ** len(fixed + period) - 10 ** len(fixed)})"
 
 
 def _unwrapped(text: str, match: re.Match[str]) -> str:

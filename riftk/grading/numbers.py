@@ -23,6 +23,7 @@ _GOING_ON = frozenset([
     "so", "then", "thus", "hence", "therefore", "leaving", "leaves", "left", "which", "giving", "gives",
     "making", "makes", "is", "are", "was", "but", "and", "minus", "plus", "less", "=", ",", ";",
 ])  # fmt: skip
+_BOUNDING = frozenset(["not", "than", "least", "most", "over", "under", "above", "below", "except"])
 _LISTING = frozenset([",", ";", "&", "and", "or", "to"])
 
 
@@ -163,6 +164,8 @@ def _only(tokens: list[Token], items: list[Item]) -> Number:
     if len(inside) != 1:
         return Number(reason="several numbers" if inside else "not a plain number")
     item = inside[0]
+    if any(token.text.lower() in _BOUNDING for token in tokens[begin : item.start]):
+        return Number(reason="a bound or a negation")
     for token in tokens[begin : item.start] + tokens[item.end :]:
         if token.kind == "X" or token.text in "[]{}<>|_;" or (token.kind == "W" and not is_prose(token.text)):
             return Number(reason="not a plain number")

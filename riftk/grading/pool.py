@@ -5,9 +5,11 @@ a thread cannot be killed. So it runs in processes:
 
 * Each is a fresh interpreter (fork and exec at once), so no lock, CUDA context or unguarded `__main__` of the
   caller comes along, and it never imports torch.
-* They start when the first comparison needs one, at most `workers` in a process. Eight ranks of a node start
-  sixteen at most, and fewer on a node with fewer cores; RIFTK_GRADING_WORKERS sets another number.
-* One that misses its deadline or dies is killed, waited for and replaced.
+* They start when the first comparison needs one, at most two in a process, and on a small node one: eight
+  ranks start sixteen at most. RIFTK_GRADING_WORKERS sets another number.
+* One that misses its deadline or dies is killed, waited for and replaced. A batch full of hanging answers
+  costs two minutes at most: the deadline gets shorter with every few that are lost, and at last the rest is
+  given up.
 * They end with the process that started them: their pipe closes, and a stuck one is ended by the kernel's
   timer a second after its deadline.
 
@@ -30,16 +32,16 @@ import weakref
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
-
-from riftk.grading.worker import READY
+from typing import IO, Any
 
 WORKERS_VARIABLE = "RIFTK_GRADING_WORKERS"
 _MAX_WORKERS = 2  # by default; a comparison takes 20 ms and one answer in ten needs one
 _SECONDS = 5.0
 _SECONDS_TO_START = 120.0  # a start takes half a second, on a node where everything starts at once far longer
-_MAX_LOST = 16  # deadlines that one batch may lose before the rest of it is given up
-_MAX_KNOWN = 10_000
+_LOST_TO_HALVE = 8  # calls that one batch may lose before its deadline is halved, and halved again
+_MIN_SHARE = 1 / 8  # of the deadline: what is left of it
+_MAX_LOST = 40  # calls that one batch may lose before the rest of it is given up
+_MAX_KNOWN = 4096
 _TRIES = 2  # a worker may have died of something else than its answer, such as the memory of its node
 
 _log = logging.getLogger(__name__)
@@ -75,8 +77,8 @@ class Pool:
     """Calls a function in worker processes, with a deadline for each call.
 
     Args:
-        workers: processes at most. By default two, or fewer where the cores shared among the ranks of the
-            node (LOCAL_WORLD_SIZE) are fewer.
+        workers: processes at most. By default two, or one where half of the cores, shared among the ranks of
+            the node (LOCAL_WORLD_SIZE), are fewer.
         seconds: deadline of one call, in wall-clock seconds from when a worker gets it.
         function: "module:name" of a function that takes and returns JSON values.
     """
@@ -138,18 +140,19 @@ class Pool:
     def _call(self, call: tuple[Any, ...], batch: _Batch) -> Outcome:
         for _ in range(_TRIES):
             if batch.lost >= _MAX_LOST:
-                return Outcome(fault=f"the batch lost {batch.lost} deadlines to others before its turn came")
+                return Outcome(fault=f"its batch had lost {batch.lost} others before its turn came")
             try:
                 worker = self._take()
             except WorkerError as fault:
                 if not self._has_started:
                     raise
                 return self._lost(batch, call, f"no worker could be started: {fault}")
+            seconds = self._seconds * max(_MIN_SHARE, 0.5 ** (batch.lost // _LOST_TO_HALVE))
             try:
-                outcome = worker.call(call, self._seconds)
+                outcome = worker.call(call, seconds)
             except TimeoutError:
                 self._discard(worker)
-                return self._lost(batch, call, f"it took longer than {self._seconds:g} s")
+                return self._lost(batch, call, f"it took longer than {seconds:g} s")
             except _WorkerDied:
                 self._discard(worker)
             else:
@@ -190,7 +193,7 @@ class Pool:
 
 @dataclass
 class _Batch:
-    lost: int = 0  # deadlines; counted by several threads, and exact enough without a lock
+    lost: int = 0  # calls that hung or crashed; counted by a few threads, and exact enough without a lock
 
 
 class _Worker:
@@ -198,27 +201,31 @@ class _Worker:
 
     def __init__(self, function: str, seconds: float):
         path = json.dumps([str(entry) for entry in sys.path])
-        with tempfile.TemporaryFile() as complaints:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _BOOT, path, function, str(seconds + 1)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                env={**os.environ, "PYTHONHASHSEED": "0"},  # sympy's paths follow the order of its sets
-            )
-            self._replies = selectors.DefaultSelector()
-            self._replies.register(self._process.stdout, selectors.EVENT_READ)
-            try:
-                if self._receive(_SECONDS_TO_START) != READY:
-                    raise _WorkerDied
-            except (_WorkerDied, TimeoutError):
-                self.end()
-                complaints.seek(0)
-                said = complaints.read().decode(errors="replace").strip() or "it did not answer"
-                raise WorkerError(
-                    f"{sys.executable} cannot run riftk.grading.worker ({said.splitlines()[-1][:300]}); "
-                    "check that math-verify and sympy can be imported there"
-                ) from None
+        command = [sys.executable, "-P", "-c", _BOOT, path, function, str(seconds + 1)]
+        # sympy's paths follow the order of its sets, and so the seed of the hashes
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        try:
+            with tempfile.TemporaryFile() as complaints:
+                self._start(command, environment, complaints)
+        except OSError as fault:
+            raise WorkerError(f"{sys.executable} cannot be started as a grading worker: {fault}") from fault
+
+    def _start(self, command: list[str], environment: dict[str, str], complaints: IO[bytes]) -> None:
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, env=environment
+        )
+        self._replies = selectors.DefaultSelector()
+        self._replies.register(self._process.stdout, selectors.EVENT_READ)
+        try:
+            self._receive(_SECONDS_TO_START)
+        except (_WorkerDied, TimeoutError):
+            self.end()
+            complaints.seek(0)
+            said = complaints.read().decode(errors="replace").strip() or "it did not answer"
+            raise WorkerError(
+                f"{sys.executable} cannot run riftk.grading.worker ({said.splitlines()[-1][:300]}); "
+                "check that math-verify and sympy can be imported there"
+            ) from None
 
     def call(self, arguments: tuple[Any, ...], seconds: float) -> Outcome:
         try:
@@ -262,8 +269,9 @@ def _default_workers() -> int:
             raise ValueError(f"{WORKERS_VARIABLE} must be a whole number from 1 on, not {given!r}")
         return int(given)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return max(1, min(_MAX_WORKERS, cores // (int(ranks) if ranks.isdigit() and int(ranks) else 1)))
+    given = os.environ.get("LOCAL_WORLD_SIZE", "")
+    ranks = int(given) if given.isdigit() else 1
+    return max(1, min(_MAX_WORKERS, cores // (2 * max(1, ranks))))
 
 
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
@@ -292,5 +300,6 @@ def _at_exit() -> None:
         pool.close()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 atexit.register(_at_exit)

@@ -3,9 +3,9 @@
 math-verify gets one extracted expression per side, as LaTeX, so none of its own extraction runs and no text
 of a model reaches `parse_expr` or `eval`. Expressions that could keep sympy busy for ever are turned away
 before: more than 300 characters or 40 brackets, sums, products, integrals and limits, numbers of 60 digits,
-exponents of five digits, towers of powers (9^{9^9}) and high powers of powers, factorials of four digits or of
+exponents of five digits, towers of powers (9^{9^9}), high powers of powers, factorials of four digits or of
 expressions. What passes takes milliseconds as a rule. Only the workers of `riftk.grading.pool` import this
-module, so the odd expression that takes longer has a deadline, and math-verify's own timers (signals) are off.
+module, so the odd expression that takes longer has a deadline, and math-verify's own timers are off.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ import pkgutil
 import resource
 import signal
 
-READY = "ready"
 _MEMORY = 4 << 30  # bytes of address space; what grows beyond is a MemoryError here and not on the node
 _FAULT_CHARS = 200
 
@@ -33,7 +32,7 @@ def main(function: str, seconds: str) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     _limit_memory()
     call = pkgutil.resolve_name(function)
-    _send(replies, READY)
+    _send(replies, "ready")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
