@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from hashlib import sha256
 
@@ -11,7 +12,8 @@ import pytest
 from riftk.benchmarks import load_benchmark
 from riftk.benchmarks.ifeval import read_ifeval_rows
 from riftk.benchmarks.mathif import read_mathif_rows
-from riftk.constraints import parse_constraint
+from riftk.constraints import ConstraintError, parse_constraint
+from riftk.constraints.compose import STYLES, compose
 from riftk.constraints.sentences import disagreements
 from riftk.prompts import mathif_prompt
 from riftk.rows import Row, RowError, read_jsonl, read_rows, row_problems, write_jsonl
@@ -275,3 +277,28 @@ def test_reasonif_s_300_rows_agree_with_their_prompts(benchmark_file):
     benchmark = load_benchmark("reasonif", data_dir=benchmark_file("reasonif.jsonl").parent)
     assert len(benchmark.rows) == 900
     assert not any(row_problems(row) for row in benchmark.rows if row.constraints[:1] != ())
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_whatever_riftk_asks_agrees_with_its_arguments_and_with_no_others(style):
+    """All wordings, alone and beside those of other constraints, about either target."""
+    for seed in range(150):
+        draws = random.Random(seed)
+        target = draws.choice(["reasoning", "response"])
+        constraints = compose(1 + seed % 3, draws, style=style, target=target, question="What is 2 + 3?")
+        sentences = [draws.choice(constraint.instructions()) for constraint in constraints]
+        prompt = f"What is 2 + 3? **{' '.join(sentences)}**\n\nGo on."
+        assert disagreements(constraints, prompt) == []
+        for constraint in constraints:
+            for name, value in constraint.args.items():
+                changed = {**constraint.args, name: "q" if name == "letter" else _another(name, value)}
+                if name == "language":
+                    changed = {"language": "ru" if value == "hi" else "hi"}
+                if name == "first_word":
+                    changed = {**constraint.args, name: "zebra"}
+                try:
+                    wrong = parse_constraint({**constraint.to_dict(), "args": changed})
+                except ConstraintError:  # a first word beyond the last paragraph
+                    continue
+                others = [wrong if c is constraint else c for c in constraints]
+                assert disagreements(others, prompt), (wrong, prompt)
