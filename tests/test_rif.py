@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from toy_tokenizers import trl_templates
+from trl import SFTConfig
+
+from riftk.paths import resolve
+from riftk.recipes import rif
+from riftk.training import parse_recipe
 
 ROOT = Path(__file__).parent.parent
 RECIPE = str(ROOT / "recipes" / "rif.py")
@@ -64,6 +71,7 @@ def test_a_mistake_under_the_launcher_is_no_stack_of_calls(tmp_path):
     assert finished.returncode != 0
     assert "./no/such/model does not exist" in finished.stderr
     assert "Traceback" not in finished.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_training_starts_from_a_dataset_file_and_from_the_installed_module(run, tmp_path):
@@ -95,26 +103,24 @@ def test_training_starts_from_a_dataset_file_and_from_the_installed_module(run, 
         (["--dataset", "columns.jsonl"], "'reasoning'"),
         (["--model_name_or_path", "no_template"], "chat template"),
         (["--benchmarks", "no_such_benchmark"], "no_such_benchmark"),
+        (["--synth_temperature", "-1"], "temperature must be 0 (greedy) or more"),
+        (["--synth_top_p", "1.5"], "top_p must be above 0 and at most 1"),
+        (["--max_new_tokens", "0"], "max_tokens must be at least 1"),
+        (["--chat_template_path", "no_trace.jinja"], "keeps and supervises a trace in no form"),
     ],
 )
-def test_bad_input_is_one_sentence_before_anything_starts(arguments, sentence, tmp_path):
-    import shutil
-
-    from riftk.paths import resolve
-
-    (tmp_path / "empty.jsonl").touch()
-    (tmp_path / "columns.jsonl").write_text('{"item_id": "a", "prompt": []}\n')
-    (tmp_path / "string.jsonl").write_text('{"item_id": "a", "prompt": "How many?"}\n')
-    (tmp_path / "literal.yaml").write_text("model_name_or_path: m\nbf16: false\nloss_on: thoughts\n")
-    shutil.copytree(resolve("pkg://riftk.tiny/weights/base"), tmp_path / "no_template")
-    (tmp_path / "no_template" / "chat_template.jinja").unlink()
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    finished = subprocess.run(
-        [sys.executable, RECIPE, "--output_dir", "run", *arguments],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert finished.returncode != 0
-    last = finished.stderr.strip().splitlines()[-1]
-    assert sentence in last
-    assert not (tmp_path / "run" / "eval").exists()
-    assert not (tmp_path / "run" / "data").exists()
+def test_bad_input_is_one_sentence_before_anything_starts(arguments, sentence, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("empty.jsonl").touch()
+    Path("columns.jsonl").write_text('{"item_id": "a", "prompt": []}\n')
+    Path("string.jsonl").write_text('{"item_id": "a", "prompt": "How many?"}\n')
+    Path("literal.yaml").write_text("model_name_or_path: m\nbf16: false\nloss_on: thoughts\n")
+    Path("no_trace.jinja").write_text(trl_templates()["deepseek_r1_distill"], encoding="utf-8")
+    shutil.copytree(resolve("pkg://riftk.tiny/weights/base"), "no_template")
+    Path("no_template", "chat_template.jinja").unlink()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises((SystemExit, ValueError, FileNotFoundError)) as stopped:
+        rif.check_inputs(*parse_recipe(arguments, rif.RifArguments, SFTConfig, rif.DEFAULT_CONFIG))
+    said = capsys.readouterr().err if stopped.type is SystemExit else str(stopped.value)
+    assert sentence in said.strip().splitlines()[-1]
+    assert sorted(tmp_path.rglob("*")) == before
