@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ COMMA = "punctuation:no_comma"
 
 
 def riftk(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "riftk.cli", *arguments]
+    command = [sys.executable, "-m", "riftk", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
 
 
@@ -23,6 +24,7 @@ def test_one_text_with_its_reason_and_an_exit_status():
     broken = riftk("check", "Twelve apples, at last", "--constraint", COMMA, "--rules", "robust,reasonif")
     assert broken.returncode == 1
     assert broken.stdout.count("1 comma") == 2
+    assert broken.stdout.count("Twelve apples⟦,⟧ at last") == 1
 
 
 def test_brackets_in_a_text_are_text():
@@ -60,6 +62,98 @@ def test_lines_from_standard_input_keep_their_columns_and_the_order_of_constrain
     assert verdicts[2]["spans"] == [[2, 3]]
 
 
+@pytest.fixture
+def rows(tmp_path) -> Path:
+    """Ten rows of chat messages in ReasonIF's columns; the last one follows its instruction."""
+    path = tmp_path / "rows.jsonl"
+    with open(path, "w") as file:
+        for number in range(10):
+            trace = (
+                "We add them; that makes eight apples" if number == 9 else f"Add {number}, then add five more"
+            )
+            answer = {"role": "assistant", "content": "<answer>8</answer>", "thinking": trace}
+            asked = {"constraint_name": [COMMA], "constraint_args": [None]}
+            file.write(json.dumps({"messages": [{"role": "user", "content": "?"}, answer], **asked}) + "\n")
+    return path
+
+
+def test_a_file_is_audited_and_its_first_failures_are_shown(rows, tmp_path):
+    out, figures = tmp_path / "verdicts.jsonl", tmp_path / "audit" / "audit.json"
+    files = ("--input", str(rows), "--out", str(out), "--summary-json", str(figures))
+    finished = riftk("check", *files, "--rules", "both", "--show", "3", "--summary")
+    assert finished.returncode == 1
+    assert finished.stdout.count("⟦,⟧") == 3
+    assert "reasonif: 90.0 % of 10 rows fail their own rules" in finished.stdout
+    cells = json.loads(figures.read_text())["constraints"]
+    assert [(cell["rules"], cell["n"], cell["followed"]) for cell in cells] == [
+        ("reasonif", 10, 1),
+        ("robust", 10, 1),
+    ]
+    assert len(out.read_text().splitlines()) == 10
+
+
+def test_verdicts_go_to_standard_output_and_bad_rows_can_be_left_out(rows):
+    with open(rows, "a") as file:
+        file.write('{"messages": []}\n')
+    refused = riftk("check", "--input", str(rows))
+    assert refused.returncode == 2
+    assert f"{rows}, line 11" in refused.stderr
+    finished = riftk("check", "--input", str(rows), "--skip-bad-rows")
+    assert finished.returncode == 1
+    assert len(finished.stdout.splitlines()) == 10
+    assert "1 of 11 rows left out" in finished.stderr
+
+
+def test_a_reader_that_stops_ends_it_quietly(rows):
+    rows.write_text(rows.read_text() * 300)
+    pipeline = f'"{sys.executable}" -m riftk check --input "{rows}" | head -1'
+    finished = subprocess.run(["bash", "-c", pipeline], capture_output=True, text=True, timeout=60)
+    assert len(finished.stdout.splitlines()) == 1
+    assert finished.stderr == ""
+
+
+def test_constraints_of_ones_own_can_be_registered(tmp_path, monkeypatch):
+    (tmp_path / "my_rules.py").write_text(
+        "from riftk.constraints import Constraint, broken, constraint, followed\n"
+        "@constraint('mine:no_digits')\n"
+        "class NoDigits(Constraint):\n"
+        "    wording = ('Write no digits.',)\n"
+        "    def robust(self, text):\n"
+        "        digits = [n for n, c in enumerate(text.raw) if c.isdigit()]\n"
+        "        return broken(0, 'digits', [(n, n + 1) for n in digits]) if digits else followed('none')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    finished = riftk("check", "a 7 b", "--constraint", "mine:no_digits", "--register", "my_rules")
+    assert finished.returncode == 1
+    assert "a ⟦7⟧ b" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "sentence"),
+    [
+        ("typer", ["--help"], "this needs typer: pip install 'riftk[cli]'"),
+        ("rich", ["check", "text", "--constraint", COMMA], "this needs rich: pip install 'riftk[cli]'"),
+        (
+            "transformers",
+            ["tiny", "build", "--out", "x"],
+            "this needs transformers: pip install 'riftk[train]'",
+        ),
+        ("pyarrow", ["check", "--input", "rows.parquet"], "rows.parquet is Parquet, which needs pyarrow"),
+    ],
+)
+def test_a_missing_library_is_one_sentence_that_names_the_extra(missing, arguments, sentence, tmp_path):
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; sys.argv[1:] = {arguments!r}\n"
+        "from riftk.__main__ import main; main()"
+    )
+    command = [sys.executable, "-c", program]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert finished.returncode == 2
+    assert finished.stderr.startswith(f"riftk: {sentence}")
+    assert len(finished.stderr.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "sentence"),
     [
@@ -71,6 +165,20 @@ def test_lines_from_standard_input_keep_their_columns_and_the_order_of_constrain
         (["check"], '{"text": "8"}\n', "line 1: no list of `constraints`"),
         (["check"], '{"text": "8", "constraints": "x"}\n', "line 1: column `constraints` is not JSON"),
         (["check", "--constraint", COMMA], '{"text": 5}\n', "line 1: no text"),
+        (["check", "--constraint", COMMA], "", "no rows"),
+        (["check", "rows.jsonl"], None, "a file is given as --input"),
+        (["check", "text", "--constraint", COMMA, "--summary"], None, "go with a file"),
+        (["check", "--input", "no.jsonl"], None, "no.jsonl does not exist"),
+        (
+            ["check", "--text-column", "final"],
+            '{"text": "8", "constraints": "[]"}\n',
+            "line 1: column 'final'",
+        ),
+        (
+            ["check", "text", "--constraint", COMMA, "--register", "no_such"],
+            None,
+            "no_such: cannot be imported",
+        ),
         (
             ["eval", "--model", "./no/model", "--benchmarks", "tiny", "--out", "x"],
             None,
