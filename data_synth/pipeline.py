@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from riftk.constraints import CHECKER_VERSION, Constraint
-from riftk.engines.base import Engine, Generation, Sampling
+from riftk.engines.base import RECORDED_ONLY, Engine, Generation, Sampling
 from riftk.rows import Row, read_jsonl, write_jsonl
 from riftk.runs import open_run
 
@@ -80,7 +80,7 @@ def synthesize(config: SynthConfig, engine: Engine, out_dir: str | Path) -> Synt
     """
     identity = {
         **config.to_dict(),
-        "engine": engine.describe(),
+        "engine": {k: v for k, v in engine.describe().items() if k not in RECORDED_ONLY},
         "riftk": version("riftk"),
         "checker": CHECKER_VERSION,
     }

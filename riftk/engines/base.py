@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+# Entries of `Engine.describe` that no draw depends on: a resumed run may have others.
+RECORDED_ONLY = frozenset({"device", "base_url", "concurrency"})
+
 
 @dataclass(frozen=True)
 class Request:
@@ -106,7 +109,8 @@ class Engine(Protocol):
         ...
 
     def describe(self) -> dict[str, str]:
-        """Settings for `results.json`, among them `chat_template_sha` where the template is known."""
+        """Settings for `results.json`, among them `chat_template_sha` where the template is known. All
+        except `RECORDED_ONLY` must be the same when a run is resumed."""
         ...
 
     def close(self) -> None: ...

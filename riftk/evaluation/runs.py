@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from riftk.benchmarks import Benchmark
 from riftk.constraints import CHECKER_VERSION
-from riftk.engines.base import Engine, Generation, Request, Sampling
+from riftk.engines.base import RECORDED_ONLY, Engine, Generation, Request, Sampling
 from riftk.evaluation.scoring import score_sample
 from riftk.evaluation.summary import summarise
 from riftk.rows import read_jsonl
@@ -33,9 +33,7 @@ _PACKAGES = (
     "math-verify",
 )  # fmt: skip
 # What may differ between the two halves of a resumed run: it is recorded, but changes no verdict.
-_RECORDED_ONLY = (
-    "packages.", "git_hash", "date", "probe.", "engine.device", "engine.base_url", "engine.concurrency"
-)  # fmt: skip
+_RECORDED_ONLY = ("packages.", "git_hash", "date", "probe.", *(f"engine.{name}" for name in RECORDED_ONLY))
 
 
 def evaluate(
@@ -122,13 +120,17 @@ def refresh(out_dir: str | Path) -> dict[str, Any]:
     """
     out = Path(out_dir)
     config = _read_config(out)
-    results: dict[str, Any] = {"results": {}, "estimates": {}, "counts": {}, "smallest_difference": {}}
+    results: dict[str, Any] = {
+        name: {} for name in ("results", "estimates", "counts", "usage", "smallest_difference")
+    }
     for task, path in sample_files(out).items():
         expected = config["tasks"][task]["items"] * config["samples_per_item"]
-        summary = summarise(_once(path, expected))
+        usage = {"prompt_tokens": 0, "completion_tokens": 0}
+        summary = summarise(_counting(_once(path, expected), usage))
         results["results"][task] = _lm_eval_shape(task, summary["estimates"])
         results["estimates"][task] = summary["estimates"]
         results["counts"][task] = summary["counts"]
+        results["usage"][task] = usage
         results["smallest_difference"][task] = {
             key: smallest_difference(summary["estimates"][key]["n"] // config["samples_per_item"])
             for key in ("reasoning_ifs,robust", "response_ifs,robust", "accuracy,robust")
@@ -305,6 +307,14 @@ def _once(path: Path, expected: int) -> Iterator[dict[str, Any]]:
         yield sample
     if len(seen) != expected:
         raise ValueError(f"{path} holds {len(seen)} of {expected} samples; run the same command again")
+
+
+def _counting(samples: Iterable[dict[str, Any]], usage: dict[str, int]) -> Iterator[dict[str, Any]]:
+    """Pass samples on and add their tokens to `usage`."""
+    for sample in samples:
+        for name in usage:
+            usage[name] += sample[name] or 0
+        yield sample
 
 
 def _config(
