@@ -29,8 +29,15 @@ from trl import GRPOConfig, GRPOTrainer, get_peft_config
 from riftk.completions import think_mode, turn_end_ids
 from riftk.monitoring import RolloutMonitor
 from riftk.paths import resolve
-from riftk.preflight import preflight
-from riftk.rl import RewardArguments, check_rewards, fitting, make_rewards, read_rl_rows
+from riftk.preflight import preflight, usual_trace
+from riftk.rl import (
+    RewardArguments,
+    check_rewards,
+    fitting,
+    make_rewards,
+    read_rl_rows,
+    with_reference,
+)
 from riftk.runs import RunError, die_with_parent
 from riftk.stages import Job, check_shared_inputs
 from riftk.training import EvaluationArguments, model_tokenizer, option, parse_recipe
@@ -68,32 +75,43 @@ def main() -> None:
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):
         return print(f"{job.run.path} is finished: see {job.run.path}/report.md") if job.is_main else None
+    wants_training = wants_training and not job.run.is_finished("train")
+    if wants_training:
+        rows = prepare(job, rows)
     job.evaluate_before()
-    if wants_training and not job.run.is_finished("train"):
+    if wants_training:
         train(job, rows)
     job.evaluate_after()
 
 
-def train(job: Job, rows: list[dict[str, Any]]) -> None:
-    """Train with trl's GRPOTrainer; the monitor shows rollouts and raises alarms."""
-    args, training, model = job.args, job.training, job.model
-    tokenizer = model_tokenizer(training, model)
-    think = think_mode(tokenizer)
-    rewards = make_rewards(args, think, turn_end_ids(tokenizer))
+def prepare(job: Job, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out rows with long prompts, look at a few samples, and note how long traces usually are."""
+    args, tokenizer = job.args, model_tokenizer(job.training, job.model)
     kept = fitting(tokenizer, rows, args.max_prompt_length)
     if job.is_main:
-        print(f"{len(kept)} of {len(rows)} rows, prompts of at most {args.max_prompt_length} tokens")
+        print(f"{len(kept)} of {len(rows)} rows have prompts of at most {args.max_prompt_length} tokens")
         if not args.skip_preflight and job.run.last_checkpoint() is None:
-            preflight(job, kept, rewards, tokenizer, dropped=len(rows) - len(kept))
-    monitor = RolloutMonitor(job.run.path, think, args.rollout_steps)
+            preflight(job, kept, rewards_of(job, tokenizer), tokenizer, dropped=len(rows) - len(kept))
+    job.wait()
+    return with_reference(kept, usual_trace(job.run.path))
+
+
+def rewards_of(job: Job, tokenizer: Any) -> list[Any]:
+    return make_rewards(job.args, think_mode(tokenizer), turn_end_ids(tokenizer))
+
+
+def train(job: Job, rows: list[dict[str, Any]]) -> None:
+    """Train with trl's GRPOTrainer; the monitor shows rollouts and raises alarms."""
+    tokenizer = model_tokenizer(job.training, job.model)
+    monitor = RolloutMonitor(job.run.path, think_mode(tokenizer), job.args.rollout_steps)
     job.prepare_training()
     trainer = GRPOTrainer(
-        model=resolve(model.model_name_or_path),  # a name: with beta > 0 trl loads the reference from it
-        args=training,
-        reward_funcs=monitor.watch(rewards),
-        train_dataset=Dataset.from_list(kept),
+        model=resolve(job.model.model_name_or_path),  # a name: with beta > 0 trl loads the reference from it
+        args=job.training,
+        reward_funcs=monitor.watch(rewards_of(job, tokenizer)),
+        train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
-        peft_config=get_peft_config(model),
+        peft_config=get_peft_config(job.model),
         callbacks=[monitor, *job.callbacks()],
     )
     trainer.train(resume_from_checkpoint=job.run.last_checkpoint())

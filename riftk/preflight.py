@@ -74,7 +74,17 @@ def preflight(
         ]
     advice = [one for one in found if one]
     if advice:
+        job.run.forget()  # other settings may take the folder
         raise RunError(f"preflight: {'; '.join(advice)} (--skip_preflight trains all the same)")
+
+
+def usual_trace(run: Path) -> float | None:
+    """Mean length of the traces that the preflight saw finished, in characters; None without any."""
+    file = run / "preflight" / "samples.jsonl"
+    samples = list(read_jsonl(file)) if file.is_file() else []
+    traces = [split_completion(s["text"]).reasoning for s in samples if s["finish_reason"] == "stop"]
+    lengths = [len(trace) for trace in traces if trace]
+    return sum(lengths) / len(lengths) if lengths else None
 
 
 def check_prompts(dropped: int, total: int, limit: int) -> str | None:

@@ -135,6 +135,18 @@ def fitting(tokenizer: Any, rows: Sequence[dict[str, Any]], limit: int) -> list[
     return kept
 
 
+def with_reference(rows: Sequence[dict[str, Any]], length: float | None) -> list[dict[str, Any]]:
+    """The rows with `reference_length`, for the guard against collapsing traces, where they have none.
+
+    Args:
+        rows: rows.
+        length: characters of the untrained model's traces; None where that is not known.
+    """
+    if length is None:
+        return list(rows)
+    return [row if row.get("reference_length") else {**row, "reference_length": length} for row in rows]
+
+
 def _file_rows(path: str) -> Iterable[dict[str, Any]]:
     for number, data in enumerate(read_jsonl(path), 1):
         row = Row.from_dict(data, where=f"{path}, row {number}")

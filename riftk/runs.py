@@ -33,8 +33,10 @@ _LAUNCHER_PREFIXES = (
     "DEEPSPEED_",
     "PARALLELISM_CONFIG_",
 )
-# Which stages to run, and where from, may change from one start to the next.
-_NOT_PART_OF_THE_CONFIG = {"stages", "resume_from_checkpoint", "local_rank", "logging_dir"}
+# Which stages to run, where from, and what is shown, may change from one start to the next.
+_NOT_PART_OF_THE_CONFIG = {
+    "stages", "resume_from_checkpoint", "local_rank", "logging_dir", "skip_preflight", "rollout_steps",
+}  # fmt: skip
 
 
 _CHILD = "RIFTK_CHILD"
@@ -91,6 +93,10 @@ class RunFolder:
         complete = [state.parent for state in self.checkpoints.glob("checkpoint-*/trainer_state.json")]
         newest = max(complete, key=lambda folder: int(folder.name.split("-")[1]), default=None)
         return str(newest) if newest else None
+
+    def forget(self) -> None:
+        """Let another configuration have the folder, because nothing of this one was made."""
+        (self.path / "config.yaml").unlink(missing_ok=True)
 
     def is_finished(self, stage: str) -> bool:
         return (self.path / f".{stage}.{FINISHED}").exists()

@@ -58,6 +58,10 @@ class Job:
     def is_main(self) -> bool:
         return _state().is_main_process
 
+    def wait(self) -> None:
+        """Wait until every rank is here."""
+        _state().wait_for_everyone()
+
     def wants(self, stage: str) -> bool:
         return stage in self.args.stages
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from launching import ENVIRONMENT, launch, stops
+from launching import ENVIRONMENT, RECIPES, launch, mistake
 
 from riftk.paths import resolve
 from riftk.rewards import CorrectnessReward, LengthReward
 from riftk.rl import Finished, RewardArguments, check_rewards, fitting, make_rewards, read_rl_rows
 from riftk.training import parse_recipe
 
-ROOT = Path(__file__).parent.parent
-RECIPE = ROOT / "recipes" / "cold_rl.py"
-CONFIGS = RECIPE.parent / "configs" / "cold_rl"
+RECIPE = RECIPES / "cold_rl.py"
+CONFIGS = RECIPES / "configs" / "cold_rl"
 SMALL = [
     "--num_rows", "64", "--eval_limit", "12", "--batch_size", "32", "--per_device_train_batch_size", "8",
     "--num_generations", "4", "--preflight_prompts", "8", "--logging_steps", "1", "--rollout_steps", "1",
@@ -79,8 +79,6 @@ def test_gated_reward_starts_from_another_runs_folder(run):
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path):
-    import subprocess
-
     command = [
         sys.executable, str(RECIPE), *SMALL, "--max_steps", "4", "--save_steps", "1", "--stages", "train",
         "--skip_preflight", "--output_dir", "run",
@@ -134,20 +132,19 @@ def test_a_run_that_could_not_learn_stops_with_advice(tmp_path):
         ),
     ],
 )
-def test_bad_input_is_one_sentence_before_anything_starts(arguments, sentence, tmp_path):
+def test_bad_input_is_refused_before_anything_starts(arguments, sentence, tmp_path, monkeypatch, capsys):
     (tmp_path / "rewards.yaml").write_text("model_name_or_path: m\nbf16: false\nrewards: [helpfulness]\n")
     (tmp_path / "empty.jsonl").touch()
     row = {"item_id": "a", "prompt": [], "constraints": '[{"id": "punctuation:no_commas"}]'}
     (tmp_path / "constraint.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "unfinished").mkdir()
     (tmp_path / "unfinished" / "config.yaml").write_text("seed: 0\n")
-    stops(RECIPE, arguments, sentence, tmp_path)
+    assert sentence in mistake("cold_rl", arguments, tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("config", sorted(CONFIGS.glob("*.yaml")), ids=lambda config: config.stem)
-def test_every_configuration_can_be_read_and_states_its_loss(config, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(RECIPE.parent))
-    from cold_rl import ColdRlArguments, RlConfig
+def test_every_configuration_can_be_read_and_states_its_loss(config):
+    from riftk.recipes.cold_rl import ColdRlArguments, RlConfig
 
     arguments = ["--config", str(config), "--bf16", "false", "--use_cpu", "true", "--use_vllm", "false"]
     if (

@@ -121,7 +121,7 @@ def test_alarms_are_said_once_and_kept(tmp_path, capsys):
         monitor.on_log(None, state, None)
     assert capsys.readouterr().out.count("ALARM") == 1
     kept = [json.loads(line) for line in (tmp_path / "alarms.jsonl").open()]
-    assert [(alarm["name"], alarm["step"]) for alarm in kept] == [("trace length", 50)]
+    assert [(alarm["name"], alarm["step"]) for alarm in kept] == [("trace length", 60)]
 
 
 def estimates(accuracy: float, joint: float | None = None) -> dict:

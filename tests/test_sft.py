@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from launching import launch, stops
+from launching import RECIPES, launch, mistake
 
 from riftk.training import parse_recipe, read_dataset
 
-RECIPE = Path(__file__).parent.parent / "recipes" / "sft.py"
+RECIPE = RECIPES / "sft.py"
 SMALL = ["--num_rows", "16", "--max_steps", "2", "--eval_limit", "12", "--batch_size", "16"]
 
 
@@ -64,9 +64,9 @@ def test_messages_are_read_as_rows(tmp_path):
 
 
 def test_a_configuration_extends_another(tmp_path):
-    sys.path.insert(0, str(RECIPE.parent))
-    from sft import SftArguments
     from trl import SFTConfig
+
+    from riftk.recipes.sft import SftArguments
 
     (tmp_path / "base.yaml").write_text(
         "model_name_or_path: m\nbf16: false\nnum_rows: 5\noutput_dir: a\nlearning_rate: 0.5\n"
@@ -83,9 +83,9 @@ def test_a_configuration_extends_another(tmp_path):
     "config", sorted((RECIPE.parent / "configs" / "sft").glob("*.yaml")), ids=lambda c: c.stem
 )
 def test_every_configuration_can_be_read(config):
-    sys.path.insert(0, str(RECIPE.parent))
-    from sft import SftArguments
     from trl import SFTConfig
+
+    from riftk.recipes.sft import SftArguments
 
     arguments = ["--config", str(config), "--bf16", "false", "--use_cpu", "true"]
     args, training, _ = parse_recipe(arguments, SftArguments, SFTConfig, config)
@@ -104,13 +104,24 @@ def test_every_configuration_can_be_read(config):
         (["--eval_steps", "0.5"], "0.5 is no whole number"),
     ],
 )
-def test_bad_input_is_one_sentence_before_anything_starts(arguments, sentence, tmp_path):
+def test_bad_input_is_refused_before_anything_starts(arguments, sentence, tmp_path, monkeypatch, capsys):
     (tmp_path / "open.jsonl").write_text(json.dumps(messages(content="<think>five")) + "\n")
     (tmp_path / "question.jsonl").write_text('{"messages": [{"role": "user", "content": "5 + 3?"}]}\n')
     (tmp_path / "unknown.yaml").write_text("model_name_or_path: m\nbf16: false\nnum_row: 5\n")
-    stops(RECIPE, arguments, sentence, tmp_path)
+    assert sentence in mistake("sft", arguments, tmp_path, monkeypatch, capsys)
 
 
+def test_a_mistake_ends_the_process_with_one_sentence(tmp_path):
+    finished = subprocess.run(
+        [sys.executable, str(RECIPE), "--model_name_or_path", "./no/such/model"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=400,
+    )  # fmt: skip
+    assert finished.returncode != 0
+    assert finished.stderr.splitlines()[-1].startswith("sft.py: ./no/such/model does not exist")
+    assert "Traceback" not in finished.stderr
+
+
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path):
     arguments = [str(RECIPE), *SMALL, "--save_steps", "1", "--max_steps", "4", "--stages", "synth", "train"]
     command = [sys.executable, *arguments, "--output_dir", "run"]
