@@ -51,6 +51,13 @@ END_PHRASES = (
     "THIS LOGIC WAS GENERATED THROUGH AI",
 )
 
+HELD_OUT_NUMBERS = frozenset(
+    number
+    for split in ("dev", "test")
+    for low, high in NUMBER_RANGES[split]
+    for number in range(low, high + 1)
+)
+
 # End phrases are put together from these, by pattern or at random: copying is to be learnt and not a phrase.
 _NOUNS = (
     "REASONING", "THOUGHT PROCESS", "EXPLANATION", "ANALYSIS", "ARGUMENT", "LOGIC", "ANSWER",
@@ -190,19 +197,15 @@ def copying_drills(n: int, words: Sequence[str], seed: int) -> list[Example]:
 
 
 def sum_drills(n: int, seed: int) -> list[Example]:
-    """Lines of arithmetic of the kind that problems need, six at a time, over more numbers.
+    """Lines of arithmetic, six at a time, of the kind that problems need.
 
-    The 35 numbers of the training problems alone are learnt by heart, pair by pair. These are all but the
-    numbers of the other splits, and teach to add.
+    The few numbers of the training problems alone are learnt by heart, pair by pair; all numbers teach to
+    add. Those of the other splits occur too, but never two of them in one line.
     """
     rng = random.Random(f"sums-{seed}")
-    held_out = {
-        n for split in ("dev", "test") for low, high in NUMBER_RANGES[split] for n in range(low, high + 1)
-    }
-    numbers = [number for number in range(2, LARGEST_RESULT) if number not in held_out]
     drills = []
     for _ in range(n):
-        steps = [_step(numbers, rng) for _ in range(6)]
+        steps = [_step(rng) for _ in range(6)]
         asked = ", ".join(f"{step.left} {step.sign} {step.right}" for step in steps)
         done = " ".join(f"{step}." for step in steps)
         results = ", ".join(str(step.result) for step in steps)
@@ -210,10 +213,10 @@ def sum_drills(n: int, seed: int) -> list[Example]:
     return drills
 
 
-def _step(numbers: Sequence[int], rng: random.Random) -> Step:
-    """One line that a problem may have; two lines in three add, and one of eight of these doubles."""
+def _step(rng: random.Random) -> Step:
+    """A line that a problem may have; two in three add, and one of eight of these doubles."""
     while True:
-        left, sign, right = rng.choice(numbers), rng.choice("++-"), rng.choice(numbers)
+        left, sign, right = rng.randint(2, LARGEST_RESULT), rng.choice("++-"), rng.randint(2, LARGEST_RESULT)
         step = Step(left, sign, left if sign == "+" and rng.random() < 0.125 else right)
-        if step.allowed:
+        if step.allowed and not {step.left, step.right} <= HELD_OUT_NUMBERS:
             return step

@@ -35,11 +35,11 @@ NAME_ENDS = {
 
 # Twelve numbers make a turn: seven for training, three for test, two for development.
 NUMBER_RANGES = {
-    "train": ((10, 16), (22, 28), (34, 40), (46, 52), (58, 64)),
-    "test": ((17, 19), (29, 31), (41, 43), (53, 55)),
-    "dev": ((20, 21), (32, 33), (44, 45), (56, 57)),
+    "train": ((10, 16), (22, 28), (34, 40)),
+    "test": ((17, 19), (29, 31), (41, 43)),
+    "dev": ((20, 21), (32, 33), (44, 45)),
 }
-LARGEST_RESULT = 199
+LARGEST_RESULT = 99
 
 ITEMS = (
     "apples", "coins", "books", "cards", "shells", "stamps", "pens", "cookies", "marbles", "stones",
