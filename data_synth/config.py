@@ -11,6 +11,8 @@ from riftk.rows import ANSWER_TYPES
 from .errors import SynthesisError
 from .rewriters import END_PHRASES, LANGUAGE, REWRITERS
 
+PUBLISHED_WORD_LIMITS = (10, 30, 50, 70, 100, 200)
+
 
 @dataclass(frozen=True)
 class SynthConfig:
@@ -37,7 +39,7 @@ class SynthConfig:
         temperature, top_p, max_tokens: of sampling; `max_tokens` counts generated tokens.
         word_share: a word limit is drawn between these shares of the trace's own words.
         word_limits: limits to draw from when the instruction stands in the sampling prompt and the length of
-            the text is not known yet (those of the published training set).
+            the text is not known yet; empty means those of the published training set.
         end_phrases: phrases to draw from; none of them is one of ReasonIF's.
         paraphrases: draw among all wordings of an instruction; False takes the published sentence always.
         seed: of every draw. Draws depend on it and on the row, never on the order of work.
@@ -60,7 +62,7 @@ class SynthConfig:
     top_p: float = 0.95
     max_tokens: int = 8192
     word_share: tuple[float, float] = (0.5, 0.8)
-    word_limits: tuple[int, ...] = (10, 30, 50, 70, 100, 200)
+    word_limits: tuple[int, ...] = ()
     end_phrases: tuple[str, ...] = END_PHRASES
     paraphrases: bool = True
     seed: int = 0
@@ -70,6 +72,8 @@ class SynthConfig:
         """Raise `SynthesisError` or `ConstraintError` for values that make no sense."""
         for name in ("constraints", "word_share", "word_limits", "end_phrases"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        if not self.word_limits:
+            object.__setattr__(self, "word_limits", PUBLISHED_WORD_LIMITS)
         if not self.constraints:
             object.__setattr__(self, "constraints", tuple(REWRITERS))
         for id in self.constraints:
@@ -86,6 +90,7 @@ class SynthConfig:
                 0 <= self.response_share <= 1 - self.plain_share,
                 "at least 0, and at most 1 together with plain_share",
             ),
+            "word_limits": (min(self.word_limits) >= 2, "2 or more: a text has fewer words than its limit"),
             "attempts": (self.attempts >= 1, "at least 1"),
             "temperature": (self.temperature >= 0, "0 (greedy) or more"),
             "top_p": (0 < self.top_p <= 1, "above 0 and at most 1"),

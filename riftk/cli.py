@@ -159,6 +159,9 @@ def synth(
     response_share: Annotated[
         float, typer.Option(help="Share of rows about the response, kept where the model obeys already.")
     ] = 0.0,
+    word_limits: Annotated[
+        str, typer.Option(help="Word limits of prompts to sample under, comma-separated.")
+    ] = "",
     sample_with_instruction: Annotated[
         bool, typer.Option(help="Leave the instruction in while sampling (ReasonIF's way).")
     ] = False,
@@ -184,6 +187,7 @@ def synth(
         constraints=tuple(filter(None, constraints.split(","))),
         plain_share=plain_share,
         response_share=response_share,
+        word_limits=_numbers("--word-limits", word_limits),
         sample_with_instruction=sample_with_instruction,
         require_correct=require_correct,
         close_traces=close_traces,
@@ -410,6 +414,13 @@ def main() -> None:
     except (ValueError, FileNotFoundError, RunError) as error:
         print(f"riftk: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _numbers(option: str, value: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in value.split(",") if part)
+    except ValueError:
+        raise ValueError(f"{option} takes numbers, separated by commas, not {value!r}") from None
 
 
 def _dashes(argument: str) -> str:

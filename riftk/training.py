@@ -54,6 +54,7 @@ class ProblemArguments:
     constraints: list[str] = option([], "constraint ids; none: all that a rule can rewrite for")
     plain_share: float = option(0.1, "share of rows without an instruction")
     response_share: float = option(0.0, "share of rows with an instruction about the response")
+    word_limits: list[int] = option([], "word limits of prompts to sample under; none: the published ones")
 
 
 @dataclass
