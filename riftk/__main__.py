@@ -12,7 +12,7 @@ _EXTRAS = {
         "train",
     ),
     "matplotlib": "report",
-    "openai": "openai",
+    **dict.fromkeys(("openai", "tenacity"), "openai"),
     "vllm": "vllm",
     "deepspeed": "deepspeed",
 }
