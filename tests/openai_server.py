@@ -57,6 +57,8 @@ class ChatServer:
                 try:
                     time.sleep(server.delay)
                     server._answer(self, body, server.script(body, number))
+                except ConnectionError:  # the client has given up, or was killed
+                    self.close_connection = True
                 finally:
                     with server._lock:
                         server.in_flight -= 1

@@ -74,7 +74,7 @@ def test_killed_and_started_again_it_is_the_same_run_and_asks_for_no_stored_samp
         assert not asked & stored
     results = [json.loads((folder / "results.json").read_text()) for folder in (tmp_path / "whole", out)]
     for result in results:
-        del result["date"], result["engine"]["base_url"], result["engine"]["concurrency"]
+        del result["date"], result["git_hash"], result["engine"]["base_url"], result["engine"]["concurrency"]
     assert results[0] == results[1]
     assert samples.read_bytes() == (tmp_path / "whole" / "samples_items.jsonl").read_bytes()
     for file in out.iterdir():
