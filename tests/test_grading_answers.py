@@ -137,6 +137,9 @@ intervals:
   x<1 \text{ or } x>3  ==  (-\infty,1)\cup(3,\infty)
   1 > x \geq 0  ==  [0,1)
   (0, \frac{1}{2})  ==  (0,0.5)
+  x+y \le 3  ==  y+x \leq 3
+  -x-y \ge -3  ==  x+y \le 3
+  2x+2y<6  ==  x+y<3
   [-\sqrt{2},\sqrt{2}]  ==  [-\sqrt 2, \sqrt 2]
 
 tuples:
@@ -177,6 +180,7 @@ expressions:
   2x + 1  ==  y = 2x+1
   \binom{6}{3}  ==  20
   \lfloor 3.7 \rfloor  ==  3
+  1 + \lceil n/2 \rceil  ==  \lceil n/2 \rceil + 1
   3+4i  ==  4i+3
   -\frac{1}{x}  ==  \frac{-1}{x}
   2^{100}  ==  2^{100}
@@ -359,6 +363,12 @@ intervals:
   x < 2  !=  (2,\infty)
   (2,3)  !=  (2,\infty)
   (1,0)  !=  (0,1)
+  x+y \le 3  !=  y+x < 3
+  x+y \le 3  !=  y+x \ge 3
+  x+y \le 3  !=  x+y \le -3
+  1<x+y<3  !=  1 \le y+x<3
+  a<b<c  !=  a<b<d
+  x+y \neq 3  !=  x+y = 3
   (-\infty,1)  !=  (-\infty,1)\cup(3,\infty)
   [0,1]  !=  \{0,1\}
   (-\infty,-5]  !=  (-\infty,-5)
@@ -401,6 +411,8 @@ expressions:
   y - 2 = 3(x-1)  !=  y = 3x + 1
   2^{1000}  !=  2^{1001}
   \binom{6}{3}  !=  \binom{6}{2}
+  \lceil n/2 \rceil + 1  !=  2
+  \lfloor n/2 \rfloor  !=  0
   -\frac{1}{x}  !=  \frac{1}{x}
   \frac{G M m}{r}  !=  G*M*m/r**2
 

@@ -58,6 +58,7 @@ _BUILT = re.compile(  # {x | x > 3}
 )
 _MEMBER = re.compile(r"\s*\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![a-zA-Z])")
 _RELATION = re.compile(r"[<>]=?")
+_ABSOLUTE = re.compile(r"^\|\s*([A-Za-z])\s*\|\s*(<=?)([^|<>=]+)$")  # |x| < 3
 _VARIABLE = re.compile(r"[A-Za-z]|\\(?!infty|pi)[a-z]+")
 _OPENING, _CLOSING = "([{❴", ")]}❵"
 
@@ -207,7 +208,7 @@ def _as_union(text: str) -> tuple[str | None, str]:
 
 def _as_interval(text: str) -> tuple[str | None, str]:
     """An inequality in one variable as an interval, and the variable; an interval as it is; else None."""
-    text = text.strip()
+    text = _ABSOLUTE.sub(r"-(\3)\2\1\2\3", text.strip())
     parts, signs = [part.strip() for part in _RELATION.split(text)], _RELATION.findall(text)
     if not signs:
         outer = _outer(text)

@@ -155,6 +155,8 @@ def _result(tokens: list[Token], items: list[Item]) -> Item:
 
 def _only(tokens: list[Token], items: list[Item]) -> Number:
     """The only number of an expression, or of an equation's right-hand side."""
+    if any(token.text in ("<", ">") for token in tokens):
+        return Number(reason="an inequality")
     equals = [index for index, token in enumerate(tokens) if token.text == "="]
     begin = equals[-1] + 1 if equals else 0
     inside = [item for item in items if item.start >= begin]

@@ -16,7 +16,7 @@ import re
 from typing import Any
 
 from math_verify import LatexExtractionConfig, parse, verify
-from sympy import Abs, Expr, Float, I, Rational
+from sympy import Abs, Expr, Float, I, Max, Min, Mod, Rational, ceiling, floor
 
 _log = logging.getLogger(__name__)
 _MAX_CHARS = 300
@@ -34,21 +34,11 @@ _GROWING = re.compile(r"\^|\\[dt]?binom(?![a-zA-Z])|\\choose(?![a-zA-Z])")
 _TAME_POWER = re.compile(
     r"\^\s*[{(]?\s*-?[1-4]\s*(?![\d^!])"
 )  # inside an exponent: x^2, not x^{50} or 9^{9^9}
-_POINTS = (
-    613,
-    1231,
-    457,
-    1693,
-    769,
-    1049,
-    331,
-    1877,
-    887,
-    1427,
-    523,
-    1151,
-)  # coordinates, in units of 1/1009
+# Coordinates of points, in units of 1/1009.
+_POINTS = (613, 1231, 457, 1693, 769, 1049, 331, 1877, 887, 1427, 523, 1151)
+_STEPS = (floor, ceiling, Mod, Max, Min)
 _E_NOTATION = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?!\w)")
+_RELATION = re.compile(r"([<>]=?|=)")
 _INVERSE = re.compile(r"\\(sin|cos|tan)\s*\^\s*\{?\s*-1\s*\}?")
 _PYTHON = re.compile(r"\b(?:np|numpy|math|sympy|sp)\.")
 _FUNCTION = re.compile(
@@ -62,21 +52,25 @@ def equivalent(gold: str, candidate: str) -> bool:
 
     Expressions are equal when their values are, to 25 digits and relatively (1/2004! is not 1/2006!,
     although their difference is tiny), at points where all symbols are positive: sqrt(4 r^2) is 2 r. With
-    absolute values the symbols are negative as well. Equations are equal when one is a multiple of the other.
-    Relations, sets and matrices are left to math-verify's own comparison.
+    absolute values the symbols are negative as well, with floors and the like far from 0. Equations are equal
+    when one is a multiple of the other, inequalities when the multiple is positive. Sets, matrices and chains
+    of relations are left to math-verify's own comparison.
     """
     gold, candidate = _latex(gold), _latex(candidate)
     if _out_of_bounds(gold) or _out_of_bounds(candidate):
         return False
-    equations = gold.count("=") == candidate.count("=") == 1
-    if equations:
-        gold, candidate = (_difference(text) for text in (gold, candidate))
+    relations = [_RELATION.split(text) for text in (gold, candidate)]
+    related = all(len(parts) == 3 for parts in relations)
+    if related:
+        (sign, gold), (other, candidate) = (_zero_form(*parts) for parts in relations)
+        if sign != other:
+            return False
     expected, given = _parse(gold), _parse(candidate)
     if expected is None or given is None:
         return False
     try:
         if isinstance(expected, Expr) and isinstance(given, Expr):
-            return _proportional(expected, given) if equations else _same_values(expected, given)
+            return _proportional(expected, given, sign) if related else _same_values(expected, given)
         return bool(verify(expected, given, timeout_seconds=None))
     except Exception:
         # sympy raises errors of every kind on odd input; what it cannot compare is not equal
@@ -129,26 +123,30 @@ def _parse(latex: str) -> Any | None:
     return found[0] if found else None
 
 
-def _difference(equation: str) -> str:
-    left, _, right = equation.partition("=")
-    return f"{left}-({right})"
+def _zero_form(left: str, sign: str, right: str) -> tuple[str, str]:
+    """A relation as "=", "<" or "<=", and the difference that is in this relation to 0."""
+    if sign[0] == ">":
+        left, sign, right = right, sign.replace(">", "<"), left
+    return sign, f"{left}-({right})"
 
 
-def _proportional(a: Any, b: Any) -> bool:
-    """Whether two expressions in symbols are multiples of each other: so are two forms of one equation."""
+def _proportional(a: Any, b: Any, sign: str) -> bool:
+    """Whether two expressions in symbols are multiples of each other: so are two forms of one relation."""
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)
     first, second, third = (_at_point((a, b), symbols, number, 1) for number in range(3))
     pairs = [(first[0] * other[1], other[0] * first[1]) for other in (second, third)]
     tolerance = Float(10) ** -12
+    if sign != "=" and not first[0] * first[1] > 0:
+        return False
     return bool(symbols) and all(
         x.is_finite and y.is_finite and x != 0 and abs(x - y) <= tolerance * abs(x) for x, y in pairs
     )
 
 
-def _at_point(expressions: tuple[Any, ...], symbols: list[Any], number: int, sign: int) -> list[Any]:
+def _at_point(expressions: tuple[Any, ...], symbols: list[Any], number: int, factor: int) -> list[Any]:
     """Values of expressions at one of the points, to 40 digits."""
     point = {
-        symbol: sign * Rational(_POINTS[(3 * index + number) % len(_POINTS)], 1009)
+        symbol: factor * Rational(_POINTS[(3 * index + number) % len(_POINTS)], 1009)
         for index, symbol in enumerate(symbols)
     }
     point.update({symbol: I for symbol in symbols if symbol.name == "i"})
@@ -158,12 +156,18 @@ def _at_point(expressions: tuple[Any, ...], symbols: list[Any], number: int, sig
 def _same_values(a: Any, b: Any) -> bool:
     """Whether two expressions have the same values at a few points, or are the same where they have none."""
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)
-    signs = [1, 1, -1] if symbols and (a.has(Abs) or b.has(Abs)) else [1, 1][: 1 + bool(symbols)]
     tolerance = 10**-12 if a.has(Float) or b.has(Float) else 10**-25
-    for number, sign in enumerate(signs):
-        left, right = _at_point((a, b), symbols, number, sign)
+    for number, factor in enumerate(_factors(a, b) if symbols else [1]):
+        left, right = _at_point((a, b), symbols, number, factor)
         if not (left.is_number and right.is_number and left.is_finite and right.is_finite):
             return bool(a == b)
         if not abs(left - right) <= tolerance * max(abs(left), abs(right)):
             return False
     return True
+
+
+def _factors(a: Any, b: Any) -> list[int]:
+    """What the points are multiplied by: below zero for absolute values, far out for functions with steps."""
+    below = [-1] if a.has(Abs) or b.has(Abs) else []
+    far = [17, 41] if a.has(*_STEPS) or b.has(*_STEPS) else []
+    return [1, 1, *below, *far]
