@@ -23,6 +23,7 @@ _SECONDS_TO_CONNECT = 10.0
 _MOST_SECONDS_BETWEEN_TRIES = 60.0
 _RETRIES_OF_A_PROBE = 3
 _PASSING_STATUSES = (408, 409, 425, 429)  # and all from 500 on
+_STATUSES_OF_ONE_SERVER = (401, 403, 404)  # another one may have the model, and take the key
 
 
 class _Failure(Exception):
@@ -263,10 +264,11 @@ class OpenAIEngine:
             failure = _PassingFailure(f"no connection, or it was cut ({error.__cause__ or error})")
         except openai.APIStatusError as error:
             said = f"the server answered {error.status_code}: {self._without_key(error.message)[:300]}"
-            if "max_completion_tokens" in said and self._limit_field == "max_tokens":
+            if "max_completion_tokens" in said and "max_tokens" in limit:
                 self._limit_field = "max_completion_tokens"  # OpenAI's own reasoning models
                 raise _PassingFailure(said) from None
-            if error.status_code < 500 and error.status_code not in _PASSING_STATUSES:
+            others = len(self._urls) > 1 and error.status_code in _STATUSES_OF_ONE_SERVER
+            if error.status_code < 500 and error.status_code not in _PASSING_STATUSES and not others:
                 raise _Failure(said) from None
             failure = _PassingFailure(said, _retry_after(error.response.headers))
         except (BadAnswer, json.JSONDecodeError, openai.APIResponseValidationError) as error:
@@ -306,7 +308,7 @@ class OpenAIEngine:
 
 
 def _question(text: str, max_tokens: int) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": text}], "temperature": 0, "max_tokens": max_tokens}
+    return {"messages": [{"role": "user", "content": text}], "max_tokens": max_tokens}
 
 
 def _continuing(messages: Sequence[Mapping[str, str]], prefix: str) -> dict[str, Any]:
