@@ -98,12 +98,12 @@ class RowsConfig:
 
 @dataclass
 class Tally:
-    """What came out: rows by number of constraints and by id, kinds of problems, problems left out."""
+    """What came out: rows, by number of constraints and by id, and what was left out."""
 
     rows: int = 0
     counts: Counter[int] = field(default_factory=Counter)
     ids: Counter[str] = field(default_factory=Counter)
-    problems: Counter[str] = field(default_factory=Counter)
+    against_prompt: int = 0
     left_out: int = 0
     first_left_out: str = ""
 
@@ -111,13 +111,13 @@ class Tally:
         self.rows += 1
         self.counts[len(row.constraints)] += 1
         self.ids.update(constraint.id for constraint in row.constraints)
-        self.problems.update({problem.kind for problem in row_problems(row)})
+        self.against_prompt += any(problem.kind == "prompt" for problem in row_problems(row))
 
     def __str__(self) -> str:
         lines = [f"{number:>7}  {id}" for id, number in sorted(self.ids.items())]
         shares = (f"{number} with {count or 'no'}" for count, number in sorted(self.counts.items()))
         lines.append(f"{self.rows} rows: {', '.join(shares)} constraints")
-        if against := self.problems["prompt"]:
+        if against := self.against_prompt:
             lines.append(f"{against} rows work against their own prompt (capitals and \\boxed), as in MathIF")
         if self.left_out:
             lines.append(f"{self.left_out} problems left out, the first because {self.first_left_out}")
