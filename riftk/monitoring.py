@@ -57,27 +57,30 @@ def find_alarms(history: Sequence[Mapping[str, Any]]) -> list[Alarm]:
 
     Beginning and present are means over three entries of the log.
     """
-    checks = {"trace length": _collapse, "rules part": _parting, "groups alike": _alike}
-    found, sounding = [], set()
-    for end in range(1, len(history) + 1):
-        for name, check in checks.items():
-            message = check(history[:end])
+    seen: dict[str, list[float]] = {key: [] for key in (TRACE, ROBUST, PUBLISHED, ALIKE)}
+    found: list[Alarm] = []
+    sounding: set[str] = set()
+    for entry in history:
+        for key, values in seen.items():
+            if entry.get(key) is not None:
+                values.append(entry[key])
+        for name, check in _CHECKS.items():
+            message = check(seen)
             if message and name not in sounding:
-                found.append(Alarm(name, int(history[end - 1].get("step", 0)), message))
+                found.append(Alarm(name, int(entry.get("step", 0)), message))
             (sounding.add if message else sounding.discard)(name)
     return found
 
 
-def _windows(history: Sequence[Mapping[str, Any]], key: str) -> tuple[float, float] | None:
+def _windows(values: Sequence[float]) -> tuple[float, float] | None:
     """Means of a logged value at the beginning and at present; None while there is too little of it."""
-    values = [entry[key] for entry in history if entry.get(key) is not None]
     if len(values) < 2 * WINDOW:
         return None
     return sum(values[:WINDOW]) / WINDOW, sum(values[-WINDOW:]) / WINDOW
 
 
-def _collapse(history: Sequence[Mapping[str, Any]]) -> str | None:
-    lengths = _windows(history, TRACE)
+def _collapse(seen: Mapping[str, Sequence[float]]) -> str | None:
+    lengths = _windows(seen[TRACE])
     if lengths is None or lengths[1] >= COLLAPSED * lengths[0]:
         return None
     return (
@@ -86,8 +89,8 @@ def _collapse(history: Sequence[Mapping[str, Any]]) -> str | None:
     )
 
 
-def _parting(history: Sequence[Mapping[str, Any]]) -> str | None:
-    robust, published = _windows(history, ROBUST), _windows(history, PUBLISHED)
+def _parting(seen: Mapping[str, Sequence[float]]) -> str | None:
+    robust, published = _windows(seen[ROBUST]), _windows(seen[PUBLISHED])
     if robust is None or published is None:
         return None
     gaps = [there - here for here, there in zip(robust, published, strict=True)]
@@ -99,14 +102,17 @@ def _parting(history: Sequence[Mapping[str, Any]]) -> str | None:
     )
 
 
-def _alike(history: Sequence[Mapping[str, Any]]) -> str | None:
-    values = [entry[ALIKE] for entry in history if entry.get(ALIKE) is not None][-WINDOW:]
+def _alike(seen: Mapping[str, Sequence[float]]) -> str | None:
+    values = seen[ALIKE][-WINDOW:]
     if len(values) < WINDOW or min(values) < 1.0:
         return None
     return (
         "no group has rewards that differ, so nothing is learned: the problems are too easy or too hard, "
         "or the temperature is too low"
     )
+
+
+_CHECKS = {"trace length": _collapse, "rules part": _parting, "groups alike": _alike}
 
 
 class RolloutMonitor(TrainerCallback):
