@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable
 from itertools import islice
 
 from .base import Constraint, Verdict, broken, constraint, followed
 from .language import judge_language, vacuous
 from .length import RELATIONS, judge_count, whole_number
-from .text import Span, Text, letter_runs, prose, without_commands, word_tokens
+from .text import Span, Text, ascii_letter_count, letter_runs, prose, without_commands, word_tokens
 
 MANY_WORDS = 6  # of two letters or more: enough for identifying the language
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -25,17 +24,24 @@ def _cased(text: str) -> str:
 
 def lower_case_spans(text: str) -> tuple[int, list[Span]]:
     """Number and spans of small letters that have a capital form."""
-    return _case_spans(_cased(text), str.islower, str.upper)
+    return _case_spans(_cased(text), _SMALL, str.islower, str.upper)
 
 
 def upper_case_spans(text: str) -> tuple[int, list[Span]]:
     """Number and spans of capital letters."""
-    return _case_spans(_cased(text), str.isupper, str.lower)
+    return _case_spans(_cased(text), _CAPITAL, str.isupper, str.lower)
+
+
+_SMALL, _CAPITAL = re.compile("[a-z]+"), re.compile("[A-Z]+")
 
 
 def _case_spans(
-    text: str, wrong: Callable[[str], bool], change: Callable[[str], str]
+    text: str, plain: re.Pattern[str], wrong: Callable[[str], bool], change: Callable[[str], str]
 ) -> tuple[int, list[Span]]:
+    """Number and spans of wrong letters; those without accents and such are found by `plain`."""
+    if not any(not letter.isascii() and letter.isalpha() for letter in set(text)):
+        spans = [match.span() for match in plain.finditer(text)]
+        return sum(end - start for start, end in spans), spans
     count, spans = 0, []
     for run in letter_runs(text):
         word = run.group()
@@ -59,17 +65,15 @@ def _case_spans(
     return count, spans
 
 
-_ASCII_LETTERS = string.ascii_letters.encode()
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def cased_letters(text: str) -> int:
     """Number of letters that have two forms, LaTeX control words left out."""
     plain = _cased(text)
-    data = plain.encode("ascii", "ignore")
-    count = len(data) - len(data.translate(None, _ASCII_LETTERS))
+    letters = ascii_letter_count(plain)
     others = () if plain.isascii() else _NOT_ASCII.findall(plain)
-    return count + sum(1 for letter in others if letter.isalpha() and letter.lower() != letter.upper())
+    return letters + sum(1 for letter in others if letter.isalpha() and letter.lower() != letter.upper())
 
 
 def judge_english(text: Text, target: str) -> Verdict:

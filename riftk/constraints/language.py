@@ -7,7 +7,7 @@ from itertools import islice
 
 from . import languages
 from .base import Constraint, Verdict, broken, constraint, followed
-from .text import Text, prose, prose_letters
+from .text import Text, all_letters, prose, prose_letters
 
 MIN_LETTERS = 16  # prose letters without which a trace is no trace; see `vacuous`
 MIN_RESPONSE_LETTERS = 6
@@ -40,7 +40,7 @@ def judge_language(text: Text, code: str, name: str, target: str) -> Verdict:
     spaced = code not in ("zh", "ja", "th")
     if own < MIN_RESPONSE_LETTERS or (spaced and _few_words(plain)):
         return broken(0.0, f"too little {name} prose to tell the language: {own} letters")
-    hidden = sum(map(str.isalpha, text.raw)) - sum(map(str.isalpha, plain))
+    hidden = text.once(all_letters) - all_letters(plain)
     if hidden > 4 * (own + other):
         return broken(
             0.0, f"only {own + other} of {own + other + hidden} letters are prose outside code and formulas"

@@ -179,9 +179,11 @@ def own_letters(prose: str, code: str) -> tuple[int, int]:
     Greek letters and, where the script is not Latin, runs of one or two Latin letters are names of variables
     and count as neither.
     """
-    own = sum(map(str.isalpha, "".join(_own_letters(code).findall(prose))))
-    other = sum(map(str.isalpha, prose)) - own
-    other -= sum(map(str.isalpha, "".join(_GREEK_LETTERS.findall(prose))))
+    if prose.isascii() and code not in _SCRIPTS:
+        return analysis.ascii_letter_count(prose), 0
+    own = analysis.all_letters("".join(_own_letters(code).findall(prose)))
+    other = analysis.all_letters(prose) - own
+    other -= analysis.all_letters("".join(_GREEK_LETTERS.findall(prose)))
     if code in _SCRIPTS:
         other -= sum(map(len, _SHORT_LATIN.findall(prose)))
     return own, max(other, 0)

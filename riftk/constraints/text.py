@@ -7,8 +7,12 @@ place, so that offsets into their result are offsets into the text.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
+
+_LATEST = 4  # texts of which is remembered what other analyses start from
 
 T = TypeVar("T")
 Span = tuple[int, int]
@@ -42,6 +46,7 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khme
 
 _DENSE = re.compile(f"[{HAN}{KANA}{HANGUL}]")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_ASCII_LETTERS = string.ascii_letters.encode()
 
 
 def letter_runs(text: str) -> Iterator[re.Match[str]]:
@@ -49,9 +54,20 @@ def letter_runs(text: str) -> Iterator[re.Match[str]]:
     return _LETTERS.finditer(text)
 
 
+def ascii_letter_count(text: str) -> int:
+    """Number of letters from a to z, small and capital."""
+    data = text.encode("ascii", "ignore")
+    return len(data) - len(data.translate(None, _ASCII_LETTERS))
+
+
+def all_letters(text: str) -> int:
+    """Number of letters, of any script, each counted once."""
+    return ascii_letter_count(text) if text.isascii() else sum(map(str.isalpha, text))
+
+
 def letter_count(text: str) -> int:
     """Number of letters; a Chinese, Japanese or Korean one says as much as two and counts twice."""
-    return sum(map(str.isalpha, text)) + len(_DENSE.findall(text))
+    return all_letters(text) + (0 if text.isascii() else len(_DENSE.findall(text)))
 
 
 # ------------------------------------------------------------------------------------------ words
@@ -186,7 +202,8 @@ def _inline_end(text: str, opener: str, start: int) -> int:
     return close + 1
 
 
-def regions(text: str) -> list[Region]:
+@lru_cache(maxsize=_LATEST)
+def regions(text: str) -> tuple[Region, ...]:
     """Code (fenced or in backticks) and formulas, in order and not overlapping.
 
     What is opened and never closed is prose: a stray backtick must not hide the rest of a text.
@@ -212,9 +229,10 @@ def regions(text: str) -> list[Region]:
         if end > 0:
             found.append(Region("code" if opener[0] == "`" else "formula", match.start(), end))
             position = end
-    return found
+    return tuple(found)
 
 
+@lru_cache(maxsize=_LATEST)
 def prose(text: str) -> str:
     r"""What is natural language: code, formulas, LaTeX control words, tags and URLs blanked out.
 

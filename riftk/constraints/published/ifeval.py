@@ -108,7 +108,8 @@ _STARS = re.compile(r"\s?\*\*\*\s?")
 
 
 def _number_paragraphs(constraint: NumberParagraphs, text: Text) -> Verdict:
-    parts = split_spans(text.raw, [match.span() for match in _STARS.finditer(text.raw)])
+    dividers = [match.span() for match in _STARS.finditer(text.raw)] if "***" in text.raw else []
+    parts = split_spans(text.raw, dividers)
     full = [part for part in parts if text.raw[slice(*part)].strip()]
     hollow = [part for part in parts[1:-1] if not text.raw[slice(*part)].strip()]
     verdict = judge_exactly(full, int(constraint.num_paragraphs), "paragraph")
@@ -175,7 +176,7 @@ def _postscript(constraint: Postscript, text: Text) -> Verdict:
 def _titles(text: str) -> list[Span]:
     """In each line, what stands between the first `<<` and the last `>>`: `<<[^\\n]+>>`, in linear time."""
     found, at = [], 0
-    for line in text.split("\n"):
+    for line in text.split("\n") if "<<" in text else ():
         start, end = line.find("<<"), line.rfind(">>")
         if start >= 0 and end >= start + 3:
             found.append((at + start, at + end + 2))

@@ -81,12 +81,20 @@ def _spans(pattern: str, text: str, flags: int = 0) -> list[Span] | None:
         return None
 
 
+def _word_spans(word: str, text: Text, bound: str = "") -> list[Span] | None:
+    """As `_spans`, for a keyword in any case between two `bound`s; a plain one is sought in small letters."""
+    if not (word.isascii() and word.isalnum() and text.raw.isascii()):
+        return _spans(f"{bound}{word}{bound}", text.raw, re.IGNORECASE)
+    word, lowered = word.lower(), text.once(str.lower)
+    return _spans(f"{bound}{word}{bound}", lowered) if word in lowered else []
+
+
 def _no_pattern(word: str) -> Verdict:
     return broken(0.0, f"{word!r} is no regular expression, which the published evaluator takes it for")
 
 
 def _existence(constraint: KeywordsExistence, text: Text) -> Verdict:
-    found = {word: _spans(word, text.raw, re.IGNORECASE) for word in constraint.keywords}
+    found = {word: _word_spans(word, text) for word in constraint.keywords}
     for word, spans in found.items():
         if spans is None:
             return _no_pattern(word)
@@ -98,7 +106,7 @@ def _existence(constraint: KeywordsExistence, text: Text) -> Verdict:
 
 def _frequency(constraint: KeywordFrequency, text: Text) -> Verdict:
     word = constraint.keyword.strip()
-    spans = _spans(word, text.raw, re.IGNORECASE)
+    spans = _word_spans(word, text)
     if spans is None:
         return _no_pattern(word)
     return judge_count(spans, constraint.relation, int(constraint.frequency), repr(word))
@@ -107,7 +115,7 @@ def _frequency(constraint: KeywordFrequency, text: Text) -> Verdict:
 def _forbidden(constraint: ForbiddenWords, text: Text) -> Verdict:
     spans: list[Span] = []
     for word in constraint.forbidden_words:
-        found = _spans(rf"\b{word}\b", text.raw, re.IGNORECASE)
+        found = _word_spans(word, text, r"\b")
         if found is None:
             return _no_pattern(word)
         spans += found
@@ -175,7 +183,8 @@ def _highlights(constraint: NumberHighlights, text: Text) -> Verdict:
 
 def _sections(constraint: MultipleSections, text: Text) -> Verdict:
     word = constraint.section_spliter.strip()
-    spans = _spans(rf"\s?{word}\s?\d+\s?", text.raw)
+    there = word in text.raw or not word.isalnum()
+    spans = _spans(rf"\s?{word}\s?\d+\s?", text.raw) if there else []
     if spans is None:
         return _no_pattern(word)
     return judge_count(spans, "at least", int(constraint.num_sections), "sections")

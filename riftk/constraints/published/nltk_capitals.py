@@ -8,6 +8,7 @@ blank-separated piece by piece, and pieces repeat.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 
 # A letter alone after an apostrophe is cut off, unless it may be a clitic: O'K, but not IT'S.
@@ -44,7 +45,7 @@ _remembered = lru_cache(maxsize=50_000)(_capitals)
 def capital_tokens(text: str) -> int:
     """Number of word tokens in capitals."""
     return sum(
-        _remembered(piece) if len(piece) <= _LONGEST_CACHED else _capitals(piece)
-        for piece in text.split()
-        if piece != piece.lower()
+        times * (_remembered if len(piece) <= _LONGEST_CACHED else _capitals)(piece)
+        for piece, times in Counter(text.split()).items()
+        if not piece.islower()
     )

@@ -136,8 +136,11 @@ def _contexts(text: str) -> Iterator[tuple[re.Match[str], str]]:
     start = end = 0  # of the word before the previous candidate
     previous: re.Match[str] | None = None
     for match in _CANDIDATE.finditer(text):
-        blank = max(text.rfind(mark, end, match.start()) for mark in " \t\n\r\x0b\x0c")
-        begin = blank + 1 if blank > end else start
+        begin = end
+        for blank in " \t\n\r\x0b\x0c":
+            begin = max(begin, text.rfind(blank, begin, match.start()) + 1)
+        if begin == end:
+            begin = start
         if previous is not None and end <= begin:
             yield previous, text[start:end] + previous.group() + previous.group(1)
         previous, start, end = match, begin, match.start()

@@ -2,8 +2,9 @@
 
 MathIF and IFEval ask langdetect, which draws n-grams of the text at random; unseeded, its answer for short
 texts changes from call to call. Profiles and character tables are those of the langdetect package. Only the
-walk over them is done here, with two differences that leave the result unchanged: the n-grams of a word are
-looked up once and remembered, and only the n-grams that the draw picks are ever put together.
+walk over them is done here, with differences that leave every bit of the result unchanged: the n-grams of a
+word are looked up once and remembered, and the n-grams drawn between two looks at the probabilities are
+multiplied in one go.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import random
 import re
 import threading
 from bisect import bisect_right
-from functools import cache, lru_cache
+from collections.abc import Iterable
+from functools import cache
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
@@ -28,12 +30,13 @@ _MOST_DRAWS = 1000
 _DRAWS_PER_LOOK = 5
 _LEAST_PROBABILITY = 0.1
 _LONGEST_TEXT = 10000
-_LONGEST_CACHED_WORD = 30
+_LONGEST_KEPT_WORD = 30
+_MOST_KEPT_WORDS = 50_000
 
 _URL = re.compile(r"https?://[-_.?&~;+=/#0-9A-Za-z]{1,2076}")
 _MAIL = re.compile(r"[-_.0-9A-Za-z]{1,64}@[-_0-9A-Za-z]{1,255}[-_.0-9A-Za-z]{1,255}")
-_LATIN = re.compile("[A-z]")
-_NOT_LATIN = re.compile("[\u0300-\u1dff\u1f00-\U0010ffff]")
+_LATIN = re.compile("[A-z]+")
+_NOT_LATIN = re.compile("[\u0300-\u1dff\u1f00-\U0010ffff]+")
 
 _Row = tuple[float, ...]  # probability of one n-gram in each language
 
@@ -61,7 +64,8 @@ class _Tables:
                 row = rows.setdefault(ngram, [0.0] * len(profiles))
                 if len(ngram) <= 3:
                     row[index] = count / profile["n_words"][len(ngram) - 1]
-        self.rows: dict[str, _Row] = {ngram: tuple(row) for ngram, row in rows.items()}
+        rows.pop(" ", None)  # a blank alone is no n-gram
+        self.words = _Words({ngram: tuple(row) for ngram, row in rows.items()})
 
 
 class _Characters(dict[int, str]):
@@ -73,6 +77,37 @@ class _Characters(dict[int, str]):
     def __missing__(self, code: int) -> str:
         self[code] = self._normalise(chr(code))
         return self[code]
+
+
+class _Words(dict[str, tuple[_Row, ...]]):
+    """Profile rows of the n-grams of words that a blank follows, filled as words occur."""
+
+    def __init__(self, rows: dict[str, _Row]) -> None:
+        self._rows = rows
+
+    def __missing__(self, word: str) -> tuple[_Row, ...]:
+        found = self.ngrams(f" {word} ")
+        if len(word) <= _LONGEST_KEPT_WORD:
+            if len(self) >= _MOST_KEPT_WORDS:
+                self.clear()
+            self[word] = found
+        return found
+
+    def ngrams(self, padded: str) -> tuple[_Row, ...]:
+        """Rows of the 1- to 3-grams that end behind the first character, which is the blank before a word.
+
+        Inside a run of capitals nothing is counted.
+        """
+        ends: Iterable[int] = range(2, len(padded) + 1)
+        if not padded[2:].islower():
+            ends = (end for end in ends if not (padded[end - 1].isupper() and padded[end - 2].isupper()))
+        find = self._rows.get
+        return tuple(
+            row
+            for end in ends
+            for start in (end - 1, end - 2, end - 3)
+            if start >= 0 and (row := find(padded[start:end])) is not None
+        )
 
 
 _loading = threading.Lock()
@@ -93,46 +128,27 @@ def _cleaned(text: str, tables: _Tables) -> str:
         text = _URL.sub(" ", text)
     if "@" in text:
         text = _MAIL.sub(" ", text)
-    text = tables.vietnamese(text[: 2 * _LONGEST_TEXT])[:_LONGEST_TEXT]  # composing halves it at most
-    text = re.sub(" +", " ", text)
-    if 2 * len(_LATIN.findall(text)) < len(_NOT_LATIN.findall(text)):
-        text = _LATIN.sub("", text)
+    text = text[: 2 * _LONGEST_TEXT]
+    if not text.isascii():
+        text = tables.vietnamese(text)  # composing halves it at most
+    text = text[:_LONGEST_TEXT]
+    if "  " in text:
+        text = re.sub(" +", " ", text)
+    if not text.isascii():
+        foreign = sum(map(len, _NOT_LATIN.findall(text)))
+        if foreign and 2 * sum(map(len, _LATIN.findall(text))) < foreign:
+            text = _LATIN.sub("", text)
     return text.translate(tables.characters)
-
-
-def _ngrams(word: str, ended: bool) -> tuple[_Row, ...]:
-    """Profile rows of the 1- to 3-grams of a word. Inside a run of capitals nothing is counted.
-
-    The blank before the word belongs to its n-grams; the one after it does when the word has `ended`.
-    """
-    rows = _tables().rows
-    padded = f" {word} " if ended else f" {word}"
-    found = []
-    for end in range(2, len(padded) + 1):
-        if padded[end - 1].isupper() and padded[end - 2].isupper():
-            continue
-        for length in range(1, min(3, end) + 1):
-            ngram = padded[end - length : end]
-            if ngram != " " and ngram in rows:
-                found.append(rows[ngram])
-    return tuple(found)
-
-
-_remembered_ngrams = lru_cache(maxsize=50_000)(_ngrams)
 
 
 def detect(text: str) -> str | None:
     """Language code of a text as langdetect has it ("zh-cn", "unknown"); None where there are no features."""
     tables = _tables()
-    words = _cleaned(text, tables).split(" ")
-    last = len(words) - 1
-    features = [
-        (_remembered_ngrams if len(word) <= _LONGEST_CACHED_WORD else _ngrams)(word, index < last)
-        for index, word in enumerate(words)
-        if word
-    ]
+    *words, last = _cleaned(text, tables).split(" ")
+    features = list(map(tables.words.__getitem__, words))
+    features.append(tables.words.ngrams(f" {last}"))
     ends = list(accumulate(map(len, features)))
-    if not ends or not ends[-1]:
+    if not ends[-1]:
         return None
     draw = random.Random(SEED)
     mean = [0.0] * len(tables.languages)
@@ -150,16 +166,29 @@ def _trial(
     draw: random.Random, features: list[tuple[_Row, ...]], ends: list[int], weight: float, languages: int
 ) -> list[float]:
     """Probabilities of the languages after drawing n-grams until one is almost certain."""
-    probabilities = [1.0 / languages] * languages
-    places = range(ends[-1])
-    for drawn in range(_MOST_DRAWS + 1):
-        place = draw.choice(places)
+    count, bits = ends[-1], ends[-1].bit_length()
+
+    def pick() -> _Row:
+        """What `draw.choice` picks of all n-grams."""
+        while (place := draw.getrandbits(bits)) >= count:
+            pass
         word = bisect_right(ends, place)
-        row = features[word][place - ends[word]]  # counted from the end of the word's n-grams
-        probabilities = [p * (weight + q) for p, q in zip(probabilities, row, strict=True)]
-        if drawn % _DRAWS_PER_LOOK == 0:
-            total = sum(probabilities)
-            probabilities = [p / total for p in probabilities]
-            if max(probabilities) > _CONVERGED:
-                break
+        return features[word][place - ends[word]]  # counted from the end of the word's n-grams
+
+    probabilities = _normalised([1.0 / languages * (weight + q) for q in pick()])
+    for _ in range(_MOST_DRAWS // _DRAWS_PER_LOOK):
+        if max(probabilities) > _CONVERGED:
+            break
+        rows = [pick() for _ in range(_DRAWS_PER_LOOK)]
+        probabilities = _normalised(
+            [
+                p * (weight + a) * (weight + b) * (weight + c) * (weight + d) * (weight + e)
+                for p, a, b, c, d, e in zip(probabilities, *rows, strict=True)
+            ]
+        )
     return probabilities
+
+
+def _normalised(probabilities: list[float]) -> list[float]:
+    total = sum(probabilities)
+    return [p / total for p in probabilities]

@@ -68,10 +68,20 @@ def word_matches(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+_ASCII_WORDS = bytes(code if in_word(chr(code)) else ord(" ") for code in range(128)).ljust(256)
+
+
+def word_match_count(text: str) -> int:
+    r"""Number of words as `\w+` finds them."""
+    if text.isascii():
+        return len(text.encode().translate(_ASCII_WORDS).split())
+    return len(word_matches(text))
+
+
 def judge_word_matches(text: Text, relation: str, limit: float, read: Callable[[str], str] = str) -> Verdict:
     r"""Verdict on the number of `\w+` words, in the text as `read` makes it (of the same length)."""
     seen = text.once(read)
-    count = len(word_matches(seen))
+    count = word_match_count(seen)
     if relation == "at least":
         reason = f"{count} words; at least {limit:g} are needed"
     else:
