@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,15 @@ from riftk.constraints.published.nltk_capitals import capital_tokens
 from riftk.constraints.published.seeded_langdetect import detect
 from riftk.constraints.wrapping import MATHIF_BASE_INSTRUCTION
 
+
+def load(path: Path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ifeval_texts = load(Path(__file__).parent / "conformance" / "ifeval_texts.py")
 TEXTS = [
     "First we add the two numbers and then divide the result by three.",
     "FIRST WE ADD THE TWO NUMBERS AND THEN DIVIDE THE RESULT BY THREE.",
@@ -36,10 +47,10 @@ TEXTS = [
 ]
 
 PACKAGE = """
-import sys
+import json, sys
 from langdetect import DetectorFactory, LangDetectException, detect
 DetectorFactory.seed = 0
-for text in eval(sys.stdin.read()):
+for text in json.load(sys.stdin):
     try:
         print(detect(text))
     except LangDetectException:
@@ -47,12 +58,20 @@ for text in eval(sys.stdin.read()):
 """
 
 
+def generated_texts(count: int) -> list[str]:
+    """Texts in many languages with markup between them, some in capitals, some with words in title case."""
+    texts = [pair["text"] for pair in ifeval_texts.pairs(count, seed=3)]
+    return [(str, str, str, str.upper, str.title)[number % 5](text) for number, text in enumerate(texts)]
+
+
 def test_language_is_that_of_the_seeded_package():
-    pytest.importorskip("langdetect")
+    texts = TEXTS + generated_texts(400)
     run = subprocess.run(
-        [sys.executable, "-c", PACKAGE], input=ascii(TEXTS), capture_output=True, text=True, check=True
+        [sys.executable, "-c", PACKAGE], input=json.dumps(texts), capture_output=True, text=True, check=True
     )
-    assert [str(detect(text)) for text in TEXTS] == run.stdout.split()
+    said = run.stdout.split()
+    assert [str(detect(text)) for text in texts] == said
+    assert len(set(said)) > 15
 
 
 @pytest.mark.parametrize(
@@ -68,6 +87,7 @@ def test_language_is_that_of_the_seeded_package():
         ("FIRST—SECOND WELL-KNOWN", 2),
         ('(A)(B) "C"D A..B a.B', 6),
         ("É ß Ω", 2),
+        ("𝐀𝐁 and 𝐜", 1),
     ],
 )
 def test_capital_words_are_nltk_s(text, count):

@@ -21,6 +21,8 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,23 +35,29 @@ ASK_LANGDETECT = (
 UNSEEDED_RUNS = 5
 
 
-def write_punkt_tables(folder: Path) -> None:
-    """Write the English Punkt model in the form in which NLTK reads it."""
+@contextmanager
+def punkt_tables() -> Iterator[None]:
+    """Give NLTK the English Punkt model, for as long as this lasts, in the form in which it reads it."""
     from punkt.data import english
 
-    folder.mkdir(parents=True)
     tables = {
         "abbrev_types.txt": sorted(english.ABBREV_TYPES),
         "sent_starters.txt": sorted(english.SENT_STARTERS),
         "collocations.tab": ["\t".join(pair) for pair in sorted(english.COLLOCATIONS)],
         "ortho_context.tab": [f"{word}\t{bits}" for word, bits in english.ORTHO_CONTEXT.items()],
     }
-    for name, lines in tables.items():
-        (folder / name).write_text("\n".join(lines), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as data:
+        folder = Path(data) / "tokenizers" / "punkt_tab" / "english"
+        folder.mkdir(parents=True)
+        for name, lines in tables.items():
+            (folder / name).write_text("\n".join(lines), encoding="utf-8")
+        os.environ["NLTK_DATA"] = data  # before nltk is imported
+        yield
 
 
-def load_ifeval() -> ModuleType:
-    """Import `lm_eval.tasks.ifeval.utils` without running its parents' `__init__`."""
+@contextmanager
+def ifeval() -> Iterator[ModuleType]:
+    """`lm_eval.tasks.ifeval.utils`, imported without running its parents' `__init__`, and NLTK's data."""
     spec = importlib.util.find_spec("lm_eval")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("lm_eval is not installed here: pip install --no-deps lm_eval")
@@ -59,15 +67,13 @@ def load_ifeval() -> ModuleType:
         module.__path__ = [str(path)]
         sys.modules[name] = module
         path = path / {"lm_eval": "tasks", "lm_eval.tasks": "ifeval"}.get(name, "")
-    return importlib.import_module("lm_eval.tasks.ifeval.utils")
+    with punkt_tables():
+        yield importlib.import_module("lm_eval.tasks.ifeval.utils")
 
 
 def main() -> None:
     logging.disable(logging.CRITICAL)
-    with tempfile.TemporaryDirectory() as data:
-        write_punkt_tables(Path(data) / "tokenizers" / "punkt_tab" / "english")
-        os.environ["NLTK_DATA"] = data
-        utils = load_ifeval()
+    with ifeval() as utils:
         from langdetect import DetectorFactory
 
         def verdicts(pair: dict[str, Any]) -> dict[str, bool]:
