@@ -337,7 +337,7 @@ def test_ranks_of_a_launcher_generate_what_one_process_generates(folder, engine,
 
     (tmp_path / "requests.json").write_text(json.dumps([asdict(request) for request in REQUESTS]))
     (tmp_path / "ranks.py").write_text(RANKS)
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     finished = subprocess.run(
         [*command, tmp_path / "ranks.py", str(folder), tmp_path / "requests.json"],
         capture_output=True, text=True, check=True, timeout=500,

@@ -18,6 +18,7 @@ from itertools import count
 from typing import Any
 
 _A_YEAR = timedelta(days=365)  # a launcher ends all ranks when one dies; until then there is work or an end
+_TIME_TO_MEET = timedelta(minutes=30)
 _SECONDS_BETWEEN_LOOKS = 0.05
 _SECONDS_FOR_FAREWELL = 60.0
 
@@ -45,7 +46,7 @@ class Ranks:
     def _store(self) -> Any:
         from torch.distributed import PrefixStore, rendezvous
 
-        store, _, _ = next(rendezvous("env://", timeout=_A_YEAR))
+        store, _, _ = next(rendezvous("env://", timeout=_TIME_TO_MEET))
         return PrefixStore("riftk", store)
 
     @cached_property
