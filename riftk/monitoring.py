@@ -14,6 +14,7 @@ from typing import Any
 
 from transformers import TrainerCallback
 
+from riftk.constraints import ConstraintError
 from riftk.constraints.published import published_rules
 from riftk.constraints.text import word_count
 from riftk.judging import Output
@@ -185,13 +186,14 @@ class RolloutMonitor(TrainerCallback):
         looked[TRACE] = float(word_count(output.completion.reasoning))
         try:
             constraints = read_task(self._row(place)).constraints
-        except RowError:
-            return looked
-        books = {published_rules(constraint) for constraint in constraints}
-        if len(books) == 1 and None not in books:  # judged by both, so that the two can be compared
+            books = {published_rules(constraint) for constraint in constraints}
+            if len(books) != 1 or None in books:  # only what both judge can be compared
+                return looked
             verdicts = output.judge(constraints, ["robust", *books])
-            looked[ROBUST] = float(all(verdict.followed for verdict in verdicts["robust"]))
-            looked[PUBLISHED] = float(all(verdict.followed for verdict in verdicts[books.pop()]))
+        except (RowError, ConstraintError):  # a row that cannot be judged earns None; the rewards say so
+            return looked
+        looked[ROBUST] = float(all(verdict.followed for verdict in verdicts["robust"]))
+        looked[PUBLISHED] = float(all(verdict.followed for verdict in verdicts[books.pop()]))
         return looked
 
     def _rollout(self, place: int, step: int) -> dict[str, Any]:
