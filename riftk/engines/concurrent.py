@@ -9,6 +9,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -70,8 +71,9 @@ class Background:
         finally:
             if not ended:  # the caller stopped early: nothing may be in flight when it goes on
                 work.cancel()
-                while results.get(timeout=_SECONDS_TO_CANCEL) is not _END:
-                    pass
+                with suppress(queue.Empty):  # what cannot be cancelled ends with the loop
+                    while results.get(timeout=_SECONDS_TO_CANCEL) is not _END:
+                        pass
 
     def close(self) -> None:
         """End the thread. Nothing may be running."""
