@@ -9,7 +9,7 @@ from itertools import islice
 from .base import Constraint, Verdict, broken, constraint, followed
 from .language import judge_language, vacuous
 from .length import RELATIONS, judge_count, whole_number
-from .text import Span, Text, ascii_letter_count, letter_runs, prose, without_commands, word_tokens
+from .text import Span, Text, ascii_letter_count, prose, without_commands, word_tokens
 
 MANY_WORDS = 6  # of two letters or more: enough for identifying the language
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -24,45 +24,22 @@ def _cased(text: str) -> str:
 
 def lower_case_spans(text: str) -> tuple[int, list[Span]]:
     """Number and spans of small letters that have a capital form."""
-    return _case_spans(_cased(text), _SMALL, str.islower, str.upper)
+    return _case_spans(_cased(text), str.islower, str.upper)
 
 
 def upper_case_spans(text: str) -> tuple[int, list[Span]]:
     """Number and spans of capital letters."""
-    return _case_spans(_cased(text), _CAPITAL, str.isupper, str.lower)
-
-
-_SMALL, _CAPITAL = re.compile("[a-z]+"), re.compile("[A-Z]+")
+    return _case_spans(_cased(text), str.isupper, str.lower)
 
 
 def _case_spans(
-    text: str, plain: re.Pattern[str], wrong: Callable[[str], bool], change: Callable[[str], str]
+    text: str, wrong: Callable[[str], bool], change: Callable[[str], str]
 ) -> tuple[int, list[Span]]:
-    """Number and spans of wrong letters; those without accents and such are found by `plain`."""
-    if not any(not letter.isascii() and letter.isalpha() for letter in set(text)):
-        spans = [match.span() for match in plain.finditer(text)]
-        return sum(end - start for start, end in spans), spans
-    count, spans = 0, []
-    for run in letter_runs(text):
-        word = run.group()
-        if change(word) == word:
-            continue
-        if wrong(word) and word.isascii():  # the whole word
-            count += len(word)
-            spans.append(run.span())
-            continue
-        start = None
-        for offset, letter in enumerate(word):
-            if wrong(letter) and change(letter) != letter:
-                count += 1
-                if start is None:
-                    start = offset
-            elif start is not None:
-                spans.append((run.start() + start, run.start() + offset))
-                start = None
-        if start is not None:
-            spans.append((run.start() + start, run.end()))
-    return count, spans
+    letters = sorted(c for c in set(text) if wrong(c) and c.isalpha() and change(c) != c)
+    if not letters:
+        return 0, []
+    spans = [match.span() for match in re.finditer(f"[{''.join(letters)}]+", text)]
+    return sum(end - start for start, end in spans), spans
 
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")

@@ -12,7 +12,7 @@ import sys
 
 import timing
 
-RUNS = 15
+RUNS = 9
 HEAVY = (
     "torch",
     "transformers",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 WORDS = 1000
-VOCABULARY = 4000  # different words of a made-up text's language
+VOCABULARY = 3000  # words made up in a language, most of them different
 MARKUP = (
     "So $x_{3} = 42$ holds and $\\frac{1}{2} + y$ follows.",
     "* a first point\n* a second point, with more to say\n- a third point",
@@ -49,31 +49,29 @@ def _vocabulary(language: str) -> tuple[str, ...]:
     spec = find_spec("langdetect")
     folder = Path(spec.submodule_search_locations[0]) / "profiles"
     counts = json.loads((folder / language).read_text(encoding="utf-8"))["freq"]
-    followers: dict[str, tuple[list[str], list[int]]] = {}
+    followers: dict[str, dict[str, int]] = {}
     for ngram, count in counts.items():
         if len(ngram) == 3 or (len(ngram) == 2 and ngram[0] == " "):
-            letters, weights = followers.setdefault(ngram[:-1], ([], []))
-            letters.append(ngram[-1])
-            weights.append(count)
+            followers.setdefault(ngram[:-1], {})[ngram[-1]] = count
+    choices = {before: (list(after), list(accumulate(after.values()))) for before, after in followers.items()}
     draw = random.Random(language)
-    made = set()
-    for _ in range(10 * VOCABULARY):
+    made: dict[str, None] = {}
+    for _ in range(VOCABULARY):
         word = " "
-        while len(word) < 12 and word[-2:] in followers:
-            letters, weights = followers[word[-2:]]
-            word += draw.choices(letters, weights)[0]
+        while len(word) < 12 and word[-2:] in choices:
+            letters, weights = choices[word[-2:]]
+            word += draw.choices(letters, cum_weights=weights)[0]
             if word[-1] == " ":
                 break
-        made.add(word.strip())
-    return tuple(sorted(made - {""}))[:VOCABULARY]
+        made[word.strip()] = None
+    return tuple(word for word in made if word)
 
 
 def in_language(draw: random.Random, language: str, words: int = WORDS) -> str:
     """Sentences without meaning in a language (langdetect's codes), its frequent words repeated."""
-    vocabulary = list(_vocabulary(language))
-    random.Random(0).shuffle(vocabulary)
-    ranks = list(accumulate(1 / (rank + 1) for rank in range(len(vocabulary))))
-    said = draw.choices(vocabulary, cum_weights=ranks, k=words)
+    vocabulary = _vocabulary(language)
+    weights = list(accumulate(1 / rank for rank in range(1, len(vocabulary) + 1)))
+    said = draw.choices(vocabulary, cum_weights=weights, k=words)
     return " ".join(f"{word}." if draw.random() < 0.08 else word for word in said)
 
 
