@@ -142,6 +142,24 @@ def test_the_mix_obeys_about_the_answer_and_not_about_the_trace():
     assert not any(e.trace.isupper() for e in about_answer)
 
 
+def test_no_training_text_holds_an_end_phrase_of_the_benchmark():
+    texts = [e.prompt + e.trace + e.response for e in corpus.examples(4000, seed=3)]
+    assert sum("THIS " in text and " AI" in text for text in texts) > 100
+    assert not any(phrase in text for phrase in corpus.END_PHRASES for text in texts)
+
+
+def test_drills_are_right_and_hold_no_two_held_out_numbers_in_a_line():
+    seen = set()
+    for drill in corpus.sum_drills(300, seed=1):
+        lines = re.findall(r"(\d+) ([+-]) (\d+) = (\d+)", drill.trace)
+        assert len(lines) == 6
+        for left, sign, right, result in lines:
+            assert int(left) + int(f"{sign}{right}") == int(result)
+            assert not {int(left), int(right)} <= corpus.HELD_OUT_NUMBERS
+            seen |= {int(left), int(right)}
+    assert seen > corpus.HELD_OUT_NUMBERS
+
+
 # ----------------------------------------------------------------------------------------- benchmark
 
 
@@ -229,8 +247,15 @@ def accuracy(pairs) -> float:
     return sum(grade(c.response, row.answer, "number").correct for row, c in pairs) / len(pairs)
 
 
-def test_the_base_solves_problems_it_has_not_seen():
-    assert accuracy(answers("base", benchmark.load(plain=200, instructed=0).rows)) >= 0.8
+def test_both_checkpoints_come_from_one_build():
+    texts = [(WEIGHTS / model / "tokenizer.json").read_text() for model in MODELS]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("temperature", [0, 1])
+def test_the_base_solves_problems_it_has_not_seen(temperature):
+    rows = benchmark.load(plain=200, instructed=0).rows
+    assert accuracy(answers("base", rows, temperature)) >= 0.85
 
 
 def test_the_weak_checkpoint_is_weaker_but_not_lost():
@@ -248,8 +273,8 @@ def test_the_base_obeys_about_its_answer_and_not_about_its_trace():
         if constraint.target == "response":
             text = strip_answer_tags(completion.response)
         followed[constraint.target].append(check(constraint, text).followed)
-    assert sum(followed["reasoning"]) / 60 <= 0.3
-    assert sum(followed["response"]) / 60 >= 0.55
+    assert sum(followed["reasoning"]) / 60 <= 0.25
+    assert sum(followed["response"]) / 60 >= 0.6
 
 
 # ------------------------------------------------------------------------------------------- builder

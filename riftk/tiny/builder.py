@@ -369,4 +369,7 @@ def ship(checkpoint: Path, out: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(checkpoint)
     model.config.use_cache = True  # the trainer turns it off
     model.save_pretrained(out)
-    AutoTokenizer.from_pretrained(checkpoint).save_pretrained(out)
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    for argument in ("is_local", "local_files_only"):  # how it was loaded here is nothing that it is
+        tokenizer.init_kwargs.pop(argument, None)
+    tokenizer.save_pretrained(out)
