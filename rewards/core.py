@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from riftk.completions.split import THINK_MODES
 from riftk.constraints import Constraint
 from riftk.constraints.published import published_rules
-from riftk.grading import grade
+from riftk.grading import grade_many
 from riftk.judging import Output
 from riftk.rows import RowError
 
@@ -195,10 +195,32 @@ def _score_outputs(
     parts: Sequence[Part],
 ) -> list[Score]:
     tasks = [_task(row) for row in rows]
+    correct = _correct(outputs, tasks) if "correct" in parts else [None] * len(tasks)
     return [
-        _guarded(output, task, scoring, prompt, parts) if isinstance(task, Task) else Score(error=task)
-        for output, task, prompt in zip(outputs, tasks, prompts, strict=True)
+        _guarded(output, task, right, scoring, prompt, parts) if isinstance(task, Task) else Score(error=task)
+        for output, task, right, prompt in zip(outputs, tasks, correct, prompts, strict=True)
     ]
+
+
+def _correct(outputs: Sequence[Output], tasks: Sequence[Task | str]) -> list[float | None]:
+    """Whether each response, and nothing before it, holds the right answer; None without a gold answer.
+
+    Graded as one batch, so that answers that need the symbolic engine are compared at the same time.
+    """
+    correct: list[float | None] = [0.0 if isinstance(t, Task) and t.answer else None for t in tasks]
+    graded = [
+        (place, output.completion.response, task)
+        for place, (output, task) in enumerate(zip(outputs, tasks, strict=True))
+        if isinstance(task, Task) and task.answer and not unfinished(output) and not output.fault("response")
+    ]
+    grades = grade_many(
+        [response for _, response, _ in graded],
+        [task.answer for _, _, task in graded],
+        [task.answer_type for _, _, task in graded],
+    )
+    for (place, _, _), one in zip(graded, grades, strict=True):
+        correct[place] = float(one.correct)
+    return correct
 
 
 def _task(row: Mapping[str, Any]) -> Task | str:
@@ -209,24 +231,35 @@ def _task(row: Mapping[str, Any]) -> Task | str:
         return str(error)
 
 
-def _guarded(output: Output, task: Task, scoring: Scoring, prompt: Any, parts: Sequence[Part]) -> Score:
+def _guarded(
+    output: Output,
+    task: Task,
+    correct: float | None,
+    scoring: Scoring,
+    prompt: Any,
+    parts: Sequence[Part],
+) -> Score:
     """The score; a fault of riftk's own costs one reward and is logged with its traceback, not the run."""
     try:
-        return _score_output(output, task, scoring, prompt, parts)
+        return _score_output(output, task, correct, scoring, prompt, parts)
     except Exception as error:
         warn_once(f"judging {type(error).__name__}", f"a completion earns None: {error}", exc_info=True)
         return Score(error=f"{type(error).__name__}: {error}")
 
 
-def _score_output(output: Output, task: Task, scoring: Scoring, prompt: Any, parts: Sequence[Part]) -> Score:
+def _score_output(
+    output: Output,
+    task: Task,
+    correct: float | None,
+    scoring: Scoring,
+    prompt: Any,
+    parts: Sequence[Part],
+) -> Score:
     asked = counted(task, scoring)
     unclosed = unfinished(output)
     credits: list[float] | None = None
     if "followed" in parts and asked:
         credits = [0.0] * len(asked) if unclosed else following(output, asked, scoring)
-    correct = None
-    if "correct" in parts and task.answer:
-        correct = float(not unclosed and is_correct(output, task))
     degenerate = None
     if "degenerate" in parts and scoring.guards and not unclosed:
         degenerate = find_degenerate(
@@ -297,13 +330,6 @@ def well_formed(output: Output) -> bool:
         and one_block
         and completion.response.strip() != ""
     )
-
-
-def is_correct(output: Output, task: Task) -> bool:
-    """Whether the response, and nothing before it, holds the right answer."""
-    if output.fault("response") is not None:
-        return False
-    return grade(output.completion.response, task.answer, task.answer_type).correct
 
 
 def following(output: Output, asked: Sequence[Constraint], scoring: Scoring) -> list[float]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from riftk.constraints import Constraint
@@ -29,7 +30,7 @@ from riftk.grading import parse_number
 
 from .hidden import hidden as hidden_in
 from .lexicon import FILLER, JOINING, NUMBER_WORDS
-from .sample import Sample, content, demanded_phrases, tokens
+from .sample import Sample, content, demanded_phrases, tokens, tokens_in_turn
 
 Guard = Callable[[Sample], str | None]
 
@@ -60,7 +61,9 @@ def vacuous(sample: Sample) -> str | None:
     """A trace without words or calculation: empty, dots, the demanded phrase alone, an empty JSON object."""
     if not sample.thinks:
         return None
-    letters = letter_count(sample.said)
+    letters = letter_count(sample.said[:_IDENTIFIED])
+    if letters < MIN_LETTERS < len(sample.said):
+        letters = letter_count(sample.said)
     if letters >= MIN_LETTERS or (letters and _SUM.search(sample.said)):
         return None
     return f"a trace of {letters} letters without a calculation"
@@ -93,7 +96,7 @@ def _has_content(text: str, sample: Sample) -> bool:
     answer = sample.task.answer
     stated = parse_number(answer).value if answer else None
     found: set[str] = set()
-    for token in tokens(text):
+    for token in tokens_in_turn(text):
         if token in FILLER or token in found or token in sample.instruction_words:
             continue
         if len(token) == 1 and token.isascii() and token.isalpha():
@@ -112,6 +115,7 @@ _FEW_TOKENS = 12  # texts with fewer cannot loop
 _DISTINCT = {3: 0.45, 4: 0.45}  # least share of different n-grams in a short and a long text
 _LONG = 40  # tokens
 _COMPRESSED = 0.13  # of the bytes; honest prose keeps 0.28 to 0.45 of a long text
+_INCOMPRESSIBLE = 0.25  # a long text that keeps more does not repeat itself
 _LONG_BYTES = 600
 _NUMBER = re.compile(r"\d+")
 
@@ -131,8 +135,8 @@ def _loops(text: str) -> str | None:
         share = len(zlib.compress(data, 1)) / len(data)
         if share < _COMPRESSED:
             return f"it compresses to {share:.0%}"
-        if share > 0.5:
-            return None  # nothing that repeats takes so much
+        if share > _INCOMPRESSIBLE:
+            return None
     found = tokens(text)
     if len(found) < _FEW_TOKENS:
         return None
@@ -140,11 +144,18 @@ def _loops(text: str) -> str | None:
     share = _distinct(found, size)
     if share < _DISTINCT[size]:
         return f"{share:.0%} of its sequences of {size} words differ"
-    if len(found) >= _LONG and "=" not in text:  # "Step 1: I think. Step 2: I think."
+    if len(found) >= _LONG and _counts_up(found):  # "Step 1: I think. Step 2: I think."
         share = _distinct([_NUMBER.sub("0", token) for token in found], size)
         if share < 0.3:
             return f"but for its numbers {share:.0%} of its sequences of {size} words differ"
     return None
+
+
+def _counts_up(found: Sequence[str]) -> bool:
+    """Whether the numbers of a text number its sentences, and are not those of a calculation."""
+    values = [int(token) for token in found if token.isdecimal() and len(token) < 7]
+    steps = sum(after == before + 1 for before, after in pairwise(values))
+    return steps > 3 and steps >= 0.8 * (len(values) - 1)
 
 
 def _distinct(found: Sequence[str], size: int) -> float:
@@ -160,7 +171,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _LONG_WORD = 24
 _DENSE = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
 _UNKNOWN_LANGUAGE = 0.15
-_IDENTIFIED = 2000  # characters
+_IDENTIFIED = 1000  # characters
 _SURE = 0.4
 _FEW_WORDS = 15  # a trace with fewer needs one word of the prompt, others two
 
@@ -217,7 +228,7 @@ def irrelevant(sample: Sample) -> str | None:
     asked = sample.prompt_content if sample.thinks and sample.question else frozenset()
     if len(asked) < 3:
         return None
-    said = content(sample.said)
+    said = content(sample.said[: 4 * _IDENTIFIED])
     needed = 1 if len(said) < _FEW_WORDS else 2
     unrelated = len(asked & said) < needed
     if (unrelated or _leaves_numbers_out(sample, asked)) and not _other_language(sample):
@@ -253,7 +264,7 @@ def moved(sample: Sample) -> str | None:
     """Reasoning in the response instead of in the trace, where an instruction is about the trace."""
     if not any(constraint.target == "reasoning" for constraint in sample.asked):
         return None
-    response = letter_count(sample.response)
+    response = letter_count(sample.response) if len(sample.response) > _LONG_RESPONSE / 2 else 0
     if response <= _LONG_RESPONSE:
         return None
     trace = letter_count(sample.said)
@@ -270,10 +281,10 @@ def hidden(sample: Sample) -> str | None:
 
 _TURN = re.compile(
     r"<\|(?:im_start|im_end|endoftext|eot_id|start_header_id|end_of_text|end|return|user|assistant|eos)\|>"
-    r"|<｜[^｜\n]{1,40}｜>|</s>|<end_of_turn>|<start_of_turn>|\[/?INST\]"
-    r"|\n\s{0,3}(?:User|Human|Assistant|Question|Problem)\s{0,2}:\s",
+    r"|<｜[^｜\n]{1,40}｜>|</s>|<end_of_turn>|<start_of_turn>|\[/?INST\]",
     re.IGNORECASE,
 )
+_NEW_TURN = re.compile(r"\n[ \t]{0,3}(?i:user|human|assistant|question|problem)[ \t]{0,2}:\s")
 _ANSWER = re.compile(r"<answer>([^<]{0,400})</answer>", re.IGNORECASE)
 _SERIES = re.compile(r"(?!\d{1,3}(?:[ ,]\d{3})+\Z)-?[\d.]+(?:(?:\s*[,;|]\s*|\s+(?:or|and)\s+|\s+)-?[\d.]+)+")
 _AFTER_ANSWER = 160  # letters
@@ -282,7 +293,7 @@ _AFTER_ANSWER = 160  # letters
 def after_end(sample: Sample) -> str | None:
     """Text behind the end of the turn, or much of it behind the answer."""
     raw = sample.output.completion.response
-    if _TURN.search(raw) or _TURN.search(sample.trace):
+    if _turn_ends(raw) or _turn_ends(sample.trace):
         return "the text goes on after the end of the turn"
     tail = raw[raw.rfind("</answer>") :] if "</answer>" in raw else ""
     for constraint in sample.asked:
@@ -291,6 +302,11 @@ def after_end(sample: Sample) -> str | None:
     if letter_count(tail[:10_000]) > _AFTER_ANSWER:
         return "the text goes on after the answer"
     return None
+
+
+def _turn_ends(text: str) -> bool:
+    marked = any(sign in text for sign in ("<|", "<｜", "</", "_turn>", "INST]"))
+    return (marked and _TURN.search(text) is not None) or _NEW_TURN.search(text) is not None
 
 
 def several_answers(sample: Sample) -> str | None:

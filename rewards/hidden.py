@@ -38,6 +38,21 @@ _MARKUP = re.compile(
     r"|<(?:span|div|p)\s{1,3}hidden",
     re.IGNORECASE,
 )
+_SIGNS = (
+    "<!--",
+    "phantom",
+    "PHANTOM",
+    "isplay",
+    "DISPLAY",
+    "isib",
+    "VISIB",
+    "font",
+    "FONT",
+    "olor",
+    "COLOR",
+    "hidden",
+    "HIDDEN",
+)
 
 
 def hidden(text: str) -> str | None:
@@ -46,7 +61,7 @@ def hidden(text: str) -> str | None:
     Joiners and direction marks that a script needs pass: zero-width spaces in Thai, joiners in Persian and
     Hindi and in emoji, direction marks beside Arabic or Hebrew letters.
     """
-    if (match := _MARKUP.search(text)) is not None:
+    if any(sign in text for sign in _SIGNS) and (match := _MARKUP.search(text)) is not None:
         return f"hidden markup: {match[0]!r}"
     if (match := _INVISIBLE.search(text, 1 if text.startswith("\ufeff") else 0)) is not None:
         return f"an invisible character: U+{ord(match[0]):04X}"

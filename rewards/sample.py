@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -21,6 +21,8 @@ EXAMINED = 60_000  # characters that guards read of a longer text: as many of it
 # No letters to Python, but parts of words: vowel signs of Indic scripts, points of Arabic and Hebrew.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _TOKEN = re.compile(rf"[{HAN}{KANA}{HANGUL}{UNSPACED}]|(?:[^\W_{HAN}{KANA}{HANGUL}{UNSPACED}]|[{_MARKS}])+")
+_ASCII_TOKEN = re.compile(r"[^\W_]+")
+_STRETCH = 400  # characters
 _DENSE = re.compile(rf"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
 _FENCE = re.compile(r"```\w*\s*([\[{].*[\]}])\s*```|([\[{].*[\]}])", re.DOTALL)
 _STEM = 5  # letters of a word that its forms have in common
@@ -35,7 +37,13 @@ def examined(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Words and numbers, lower-cased; a character each in scripts that set no blanks between words."""
-    return _TOKEN.findall(text.lower())
+    return (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text.lower())
+
+
+def tokens_in_turn(text: str) -> Iterator[str]:
+    """The `tokens` of a text one by one, for a reader who soon knows enough."""
+    for start in range(0, len(text), _STRETCH):
+        yield from tokens(text[start : start + _STRETCH])
 
 
 def content(text: str) -> set[str]:
