@@ -224,6 +224,7 @@ def verl_record(row: Row, index: int, split: str = "train") -> dict[str, Any]:
             "item_id": row.item_id,
             "answer_type": row.answer_type,
             "constraints": json.dumps([c.to_dict() for c in row.constraints], ensure_ascii=False),
+            "question": row.user_text,  # verl gives its reward functions no prompt
         },
     }
 
@@ -242,7 +243,8 @@ def write_verl(rows: Iterable[Row], path: Path) -> int:
         "ability": text,
         "reward_model": pa.struct({"style": text, "ground_truth": text}),
         "extra_info": pa.struct(
-            {"index": pa.int64(), "split": text, "item_id": text, "answer_type": text, "constraints": text}
+            {"index": pa.int64()}
+            | dict.fromkeys(("split", "item_id", "answer_type", "constraints", "question"), text)
         ),
     }
     schema = pa.schema(list(columns.items()))
@@ -258,9 +260,22 @@ def write_verl(rows: Iterable[Row], path: Path) -> int:
     return count
 
 
+def write_openrlhf(rows: Iterable[Row], path: Path) -> int:
+    """Write JSONL for OpenRLHF: messages as `input`, and all that the reward needs as one text, `label`."""
+    return write_jsonl(path, map(openrlhf_record, rows))
+
+
+def openrlhf_record(row: Row) -> dict[str, Any]:
+    """A row in the form of OpenRLHF's prompt data, where a label is all that a reward function is given."""
+    fields = row.to_dict()
+    prompt = fields.pop("prompt")
+    return {"input": prompt, "label": json.dumps(fields, ensure_ascii=False)}
+
+
 FORMATS: dict[str, tuple[str, Callable[[Iterable[Row], Path], int]]] = {
     "trl": (".jsonl", write_trl),
     "verl": (".parquet", write_verl),
+    "openrlhf": (".jsonl", write_openrlhf),
 }
 
 
@@ -270,7 +285,7 @@ def write_rows(config: RowsConfig, path: str | Path, format: str = "trl") -> Tal
     Args:
         config: what to make.
         path: file to write; it appears when it is complete.
-        format: "trl" (JSONL of rows) or "verl" (Parquet).
+        format: "trl" (JSONL of rows), "verl" (Parquet) or "openrlhf" (JSONL).
 
     Raises:
         SynthesisError: unknown format, a file name of another format, bad problems, or not one row.
