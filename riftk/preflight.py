@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from riftk.completions import split_completion
+from riftk.completions import split_completion, think_mode
 from riftk.engines.base import Request, Sampling
 from riftk.rows import read_jsonl, write_jsonl
 from riftk.runs import RunError, die_with_parent, run_module
@@ -44,8 +44,6 @@ def preflight(
     Raises:
         RunError: something would go wrong; the message says what to change.
     """
-    from riftk.completions import think_mode
-
     args, training = job.args, job.training
     found = [
         check_prompts(dropped, len(rows) + dropped, args.max_prompt_length),
@@ -262,13 +260,13 @@ def _sampled(job: Any, rows: Sequence[Mapping[str, Any]]) -> list[list[dict[str,
     }
     (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
     run_module(["riftk.preflight", str(folder)], "the sampling of the preflight")
-    samples = list(read_jsonl(folder / "samples.jsonl"))
+    samples = list(read_jsonl(folder / "drawn.jsonl"))
     size = training.num_generations
     return [samples[start : start + size] for start in range(0, len(samples), size)]
 
 
 def main(folder: Path) -> None:
-    """Draw the samples that `order.json` asks for, into `samples.jsonl`."""
+    """Draw the samples that `order.json` asks for, into `drawn.jsonl`."""
     from riftk.engines import load_engine
 
     order = json.loads((folder / "order.json").read_text(encoding="utf-8"))
@@ -277,7 +275,7 @@ def main(folder: Path) -> None:
     requests = [Request(f"{row}#{number}", order["rows"][row]["prompt"]) for row, number in keys]
     drawn = dict(engine.generate(requests, Sampling(*order["sampling"])))
     write_jsonl(
-        folder / "samples.jsonl",
+        folder / "drawn.jsonl",
         (
             {
                 "row": order["rows"][row],
