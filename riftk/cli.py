@@ -11,6 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from riftk.commands import evaluation
+from riftk.commands.options import (
+    ChatTemplate,
+    MaxTokens,
+    Model,
+    Out,
+    Revision,
+    Seed,
+    Temperature,
+    TopP,
+    TrustRemoteCode,
+)
 from riftk.engine_options import OpenEngine, with_engine
 
 if TYPE_CHECKING:
@@ -25,18 +37,6 @@ app = typer.Typer(
 )
 tiny_app = typer.Typer(help="The embedded tiny reasoning model.", no_args_is_help=True)
 app.add_typer(tiny_app, name="tiny")
-
-Model = Annotated[str, typer.Option(help="Folder (LoRA folders are merged), hub id, or pkg://package/path.")]
-Out = Annotated[
-    Path, typer.Option(help="Folder to write to; started again, the work goes on where it stopped.")
-]
-ChatTemplate = Annotated[str | None, typer.Option(help="Chat template file, instead of the tokenizer's own.")]
-Temperature = Annotated[float, typer.Option(help="0 is greedy.")]
-TopP = Annotated[float, typer.Option(help="Nucleus sampling.")]
-MaxTokens = Annotated[int, typer.Option(help="Most tokens per completion.")]
-Seed = Annotated[int, typer.Option(help="Seed of sampling and of every draw.")]
-Revision = Annotated[str | None, typer.Option(help="Revision of a hub model.")]
-TrustRemoteCode = Annotated[bool, typer.Option(help="Run code that comes with the model.")]
 
 
 @app.command(epilog='Example: riftk check "No commas here." --constraint punctuation:no_comma')
@@ -232,8 +232,8 @@ def export(
 )
 def rows(
     problems: Annotated[str, typer.Option(help="JSONL, JSON or Parquet file, hub id, or module:function.")],
-    out: Annotated[Path, typer.Option(help="File to write: .jsonl for trl, .parquet for verl.")],
-    format: Annotated[str, typer.Option(help="trl (JSONL of rows) or verl (Parquet).")] = "trl",
+    out: Annotated[Path, typer.Option(help="File to write: .jsonl, or .parquet for verl.")],
+    format: Annotated[str, typer.Option(help="trl or openrlhf (JSONL), or verl (Parquet).")] = "trl",
     style: Annotated[
         str, typer.Option(help="mathif (about the response) or reasonif (about the reasoning).")
     ] = "mathif",
@@ -286,65 +286,14 @@ def rows(
     print(f"written to {out}")
 
 
-@app.command(
+app.command(
     "eval",
     epilog="Example: riftk eval --model pkg://riftk.tiny/weights/base --benchmarks tiny --temperature 0 "
     "--max-tokens 160 --limit 100 --out runs/eval-tiny",
-)
-@with_engine
-def evaluate(
-    *,
-    model: Model,
-    benchmarks: Annotated[str, typer.Option(help="Comma-separated: tiny, reasonif.")],
-    out: Out,
-    split: Annotated[str, typer.Option(help="Items: test, or dev for choosing between settings.")] = "test",
-    limit: Annotated[int | None, typer.Option(help="Items per benchmark, stratified.")] = None,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Folder with the benchmark's file; else the hub.")
-    ] = None,
-    temperature: Temperature = 1.0,
-    top_p: TopP = 0.95,
-    max_tokens: MaxTokens = 16384,
-    seed: Seed = 0,
-    max_total_tokens: Annotated[
-        int | None, typer.Option(help="Stop when this start has used so many tokens, prompts included.")
-    ] = None,
-    max_error_share: Annotated[
-        float, typer.Option(help="Exit status 2 where more of a task's samples are errors.")
-    ] = 0.05,
-    retry_errors: Annotated[bool, typer.Option(help="Ask again for stored samples that are errors.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option(help="Print prompts, requests and the most tokens; ask nothing.")
-    ] = False,
-    price_in: Annotated[float | None, typer.Option(help="Price of a million prompt tokens.")] = None,
-    price_out: Annotated[float | None, typer.Option(help="Price of a million completion tokens.")] = None,
-    open_engine: OpenEngine,
-) -> None:
-    """Run benchmarks on a model: published rules first, robust beside them, with intervals."""
-    from riftk.benchmarks import load_benchmark
-    from riftk.engines.base import Sampling
-    from riftk.evaluation import TokensSpent, check_errors, preview
-    from riftk.evaluation import evaluate as run
-
-    chosen = [
-        load_benchmark(name, split=split, limit=limit, data_dir=data_dir) for name in benchmarks.split(",")
-    ]
-    sampling = Sampling(temperature, top_p, max_tokens, seed)
-    with open_engine(model) as engine:
-        if dry_run:
-            return print(preview(engine, chosen, sampling, price_in=price_in, price_out=price_out))
-        try:
-            results = run(
-                engine,
-                chosen,
-                out,
-                sampling,
-                max_total_tokens=max_total_tokens,
-                retry_errors=retry_errors,
-            )
-        except TokensSpent as stop:
-            return print(f"riftk: {stop}", file=sys.stderr)
-    check_errors(results, max_error_share)
+)(with_engine(evaluation.evaluate))
+app.command(
+    epilog="Example: riftk calibrate --model Qwen/Qwen3-8B --engine vllm --out runs/limits-qwen3-8b",
+)(with_engine(evaluation.calibrate))
 
 
 @app.command(epilog="Example: riftk report runs/rif-tiny")

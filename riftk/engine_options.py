@@ -18,7 +18,7 @@ import typer
 if TYPE_CHECKING:
     from riftk.engines import Engine
 
-OpenEngine = Callable[[str], AbstractContextManager["Engine"]]
+OpenEngine = partial[AbstractContextManager["Engine"]]  # takes a model's name; the options are its keywords
 
 
 def with_engine(command: Callable[..., None]) -> Callable[..., None]:

@@ -15,6 +15,9 @@ from riftk.constraints import Constraint, Text, Verdict, broken, check_all
 from riftk.constraints.published import judged_text
 from riftk.grading import strip_answer_tags
 
+# Published evaluators whose own cut of a response deals with answer tags.
+_CUTS_RESPONSES = ("mathif",)
+
 
 @dataclass(frozen=True)
 class Output:
@@ -65,14 +68,21 @@ class Output:
 
         A published evaluator cuts the raw text at the think tags that the model wrote. Where the model marks
         its reasoning otherwise (the prompt opens the block, channels, a field of the server's answer), its
-        cut is given the same parts between tags. Answer tags are stripped from a response under every
-        rulebook: they are lower case, so that capitals could never be followed.
+        cut is given the same parts between tags. Answer tags are stripped from a response: ReasonIF's prompt
+        asks for them in lower case, so that capitals could never be followed. Evaluators of responses have
+        cuts of their own (MathIF's takes what stands between the tags), to which nothing is added.
         """
+        if rules in _CUTS_RESPONSES and target == "response":
+            return self.published_cut(rules, target)
         if rules != "robust":
-            text = judged_text(rules, self._tagged, target)
+            text = self.published_cut(rules, target)
         else:
             text = self.completion.reasoning if target == "reasoning" else self.completion.response
         return strip_answer_tags(text) if target == "response" else text
+
+    def published_cut(self, rules: str, target: str) -> str:
+        """The text that a published evaluator cuts out, as it is: answers are looked for in it."""
+        return judged_text(rules, self._tagged, target)
 
     def judge(self, constraints: Sequence[Constraint], rulebooks: Iterable[str]) -> dict[str, list[Verdict]]:
         """Verdicts under each rulebook, in the order of the constraints, whatever their targets.

@@ -32,6 +32,34 @@ def reasonif_prompt(question: str, instruction: str | None = None, target: str =
     )
 
 
+def reasonif_explicit_prompt(question: str, instruction: str) -> str:
+    """User message of ReasonIF's sensitivity analysis (Appendix C.2), which defines the trace by its tags.
+
+    *Reconstructed*: the paper says what it does and does not print it.
+    """
+    return (
+        f"{ANSWER_TAGS} Your reasoning is everything between the tags `<think>` and `</think>`. Format the "
+        f"text between these two tags according to the following rule: **{instruction}**"
+        f"\n\nHere is the question:\n\n{question}"
+    )
+
+
+def reasonif_reflection(previous_reasoning: str) -> str:
+    """User message of ReasonIF's second turn (section 4, RQ3), behind the first prompt and response.
+
+    The first sentence is the paper's, as is that the previous reasoning is quoted; the rest is
+    *reconstructed*, because the paper does not print it.
+
+    Args:
+        previous_reasoning: the trace that did not follow.
+    """
+    return (
+        "Your previous output in the reasoning trace did not follow the instructions. This was your "
+        f"reasoning:\n\n{previous_reasoning}\n\nRespond to the original question again, and this time "
+        "follow its rule in your reasoning."
+    )
+
+
 def mathif_prompt(question: str, instructions: Sequence[str] = ()) -> str:
     """User message of MathIF: no blank before its own sentence, and none before the instructions (its code).
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from riftk.benchmarks import load_benchmark
+from riftk.benchmarks import load_benchmark, takes_limits
+from riftk.benchmarks.limits import DATASET, FILE, base_of, inherited_limits
 from riftk.data_synth import SynthConfig
 from riftk.engines.transformers import load_tokenizer
 from riftk.paths import resolve
@@ -23,6 +24,7 @@ from riftk.training import (
     supervise,
 )
 
+CALIBRATE = "calibrate"  # `limits` of a recipe: measure them
 # What a checkpoint holds besides the model: only for going on with the training.
 _TRAINER_STATE = (
     "optimizer*", "scheduler.pt", "scaler.pt", "rng_state*", "trainer_state.json", "training_args.bin",
@@ -92,9 +94,30 @@ class Job:
         """Evaluate in a process of its own, never inside the trainer's process group."""
         args = self.args
         items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir, **items}
+        items["limits"] = self.word_limits()
         options = generation_options(self, args.eval_temperature, args.eval_top_p)
         _free_memory()
         riftk("eval", model=model, out=out, benchmarks=args.benchmarks, **items, **options)
+
+    def word_limits(self) -> str | None:
+        """ReasonIF's word limits for every evaluation of the run: those of the model before training, which
+        are measured once, or were when that model was trained. None where no benchmark has any."""
+        args, model = self.args, str(self.model.model_name_or_path)
+        if not any(map(takes_limits, args.benchmarks)):
+            return None
+        if args.limits != CALIBRATE:
+            return args.limits
+        if inherited := inherited_limits(model):
+            return str(inherited)
+        while found := base_of(model):
+            model = found[0]
+        folder = self.run.path / "limits"
+        if not (folder / FILE).is_file():
+            options = generation_options(self, args.eval_temperature, args.eval_top_p)
+            riftk(
+                "calibrate", model=model, out=folder, limit=args.eval_limit, data_dir=args.data_dir, **options
+            )
+        return str(folder)
 
     def synthesize(self, teacher: str | None = None) -> None:
         """Sample traces of `teacher` (None: of the model to train), and keep those that comply."""
@@ -174,7 +197,8 @@ def check_shared_inputs(args: EvaluationArguments, training: Any, model: Any) ->
         splits["dev"] = args.dev_limit
     for split, limit in splits.items():
         for name in args.benchmarks:
-            load_benchmark(name, split=split, limit=limit, data_dir=args.data_dir)
+            limits = DATASET if args.limits == CALIBRATE else args.limits  # measured later, on this model
+            load_benchmark(name, split=split, limit=limit, data_dir=args.data_dir, limits=limits)
 
 
 def synth_options(args: ProblemArguments) -> dict[str, Any]:

@@ -108,22 +108,73 @@ def mean(
         seed: of the draws.
     """
     sums, counts = _by_cluster(values, clusters)
-    if not len(sums):
-        return NOTHING
-    value = float(sums.sum() / counts.sum())
-    if len(sums) == 1:
-        return Estimate(value, None, None, len(values), None)
-    draws = _resampled_ratios(sums, counts, resamples, seed)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(value, float(low), float(high), len(values), _ratio_stderr(sums, counts))
+    return _mean_of_totals(sums, counts, level, resamples, seed)
 
 
 def estimate(values: Sequence[float], clusters: Sequence[int], *, seed: int = 0) -> Estimate:
     """`proportion` where every item has one 0/1 observation, `mean` otherwise."""
-    array = np.asarray(values, dtype=float)
-    if np.isin(array, (0.0, 1.0)).all() and len(np.unique(clusters)) == len(array):
-        return proportion(int(array.sum()), len(array))
-    return mean(array, clusters, seed=seed)
+    return estimate_of_totals(*_by_cluster(values, clusters), seed=seed)
+
+
+def estimate_of_totals(sums: Sequence[float], counts: Sequence[float], *, seed: int = 0) -> Estimate:
+    """`estimate` from the sum and the number of each item's observations, shapes (items,)."""
+    totals, sizes = np.asarray(sums, dtype=float), np.asarray(counts, dtype=float)
+    if (sizes == 1).all() and np.isin(totals, (0.0, 1.0)).all():
+        return proportion(int(totals.sum()), totals.size)
+    return _mean_of_totals(totals, sizes, LEVEL, RESAMPLES, seed)
+
+
+def pass_at_k(correct: Sequence[int], samples: Sequence[int], k: int, *, seed: int = 0) -> Estimate:
+    """Probability that at least one of k completions of an item is right, without bias: drawn without
+    replacement from the n that there are (M. Chen et al., arXiv 2107.03374, section 2.1), with an interval
+    from a bootstrap over items.
+
+    Args:
+        correct: right completions of each item, shape (items,).
+        samples: completions of each item, shape (items,).
+        k: completions of which one must be right.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: an item has fewer than k completions; the figure could only be made up.
+    """
+    if k < 1:
+        raise ValueError(f"pass@k needs k of at least 1, not {k}")
+    if fewest := [n for n in samples if n < k]:
+        raise ValueError(f"pass@{k} needs {k} completions of every item, and there are {min(fewest)}")
+    shares = [1.0 - _none_of(n, c, k) for n, c in zip(samples, correct, strict=True)]
+    return estimate_of_totals(shares, [1.0] * len(shares), seed=seed)
+
+
+def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Pearson's correlation; None below three pairs or where one of the two does not vary."""
+    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if one.size != other.size:
+        raise ValueError(f"a correlation needs pairs: {one.size} and {other.size} values")
+    if one.size < 3:
+        return None
+    one, other = one - one.mean(), other - other.mean()
+    scale = math.sqrt(float((one**2).sum() * (other**2).sum()))
+    if scale < 1e-12:
+        return None
+    return float(np.clip((one * other).sum() / scale, -1.0, 1.0))
+
+
+def partial_correlation(
+    first: Sequence[float], second: Sequence[float], given: Sequence[float]
+) -> float | None:
+    """Correlation of two quantities with a third one held fixed (R. A. Fisher, Metron 3, 1924).
+
+    None below four triples, where a quantity does not vary, or where the third one decides another.
+    """
+    if len(first) < 4:
+        return None
+    pairs = [pearson(first, second), pearson(first, given), pearson(second, given)]
+    if None in pairs:
+        return None
+    ab, ac, bc = pairs
+    rest = (1 - ac**2) * (1 - bc**2)
+    return None if rest < 1e-12 else float(np.clip((ab - ac * bc) / math.sqrt(rest), -1.0, 1.0))
 
 
 def paired_difference(
@@ -221,6 +272,25 @@ def smallest_difference(
         spread = math.sqrt(max(discordant - gap * gap, 0.0))
         gap = min((z_test * math.sqrt(discordant) + z_power * spread) / math.sqrt(n), discordant)
     return max(gap, fewest / n)
+
+
+def _none_of(n: int, correct: int, k: int) -> float:
+    """Probability that k of n completions, drawn without replacement, hold none of the right ones."""
+    return math.comb(n - correct, k) / math.comb(n, k)
+
+
+def _mean_of_totals(
+    sums: np.ndarray, counts: np.ndarray, level: float, resamples: int, seed: int
+) -> Estimate:
+    if not len(sums):
+        return NOTHING
+    n = int(counts.sum())
+    value = float(sums.sum() / n)
+    if len(sums) == 1:
+        return Estimate(value, None, None, n, None)
+    draws = _resampled_ratios(sums, counts, resamples, seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, float(low), float(high), n, _ratio_stderr(sums, counts))
 
 
 def _z(level: float) -> float:

@@ -28,6 +28,9 @@ class EvaluationArguments:
 
     benchmarks: list[str] = option(["reasonif"], "run before and after")
     data_dir: str | None = option(None, "folder with benchmark files, where there is no hub")
+    limits: str = option(
+        "calibrate", "word limits of reasonif: of the model before training, or dataset, or a file of limits"
+    )
     eval_split: Literal["dev", "test"] = option("test", "items of the evaluation before and after")
     eval_limit: int | None = option(None, "items per benchmark, stratified")
     eval_temperature: float = option(1.0, "of the evaluation; 0 is greedy")

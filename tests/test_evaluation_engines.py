@@ -18,7 +18,7 @@ from scripted import ScriptedEngine, benchmark, row, says
 
 from riftk.benchmarks import Benchmark
 from riftk.engines import Generation, Sampling, load_engine
-from riftk.evaluation import TokensSpent, check_errors, evaluate, preview, runs
+from riftk.evaluation import TokensSpent, check_errors, configuration, evaluate, preview
 from riftk.rows import read_jsonl, write_jsonl
 
 SAMPLING = Sampling(temperature=1.0, top_p=0.95, max_tokens=64, seed=3)
@@ -209,21 +209,21 @@ def test_the_commit_is_riftks_own_or_none(tmp_path, monkeypatch):
         identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
         subprocess.run(["git", "-C", tmp_path, *identity, *arguments], check=True, capture_output=True)
 
-    module = tmp_path / "riftk" / "evaluation" / "runs.py"
+    module = tmp_path / "riftk" / "evaluation" / "configuration.py"
     module.parent.mkdir(parents=True)
     module.write_text("x = 1\n")
-    monkeypatch.setattr(runs, "__file__", str(module))
-    assert runs._git_hash() is None
+    monkeypatch.setattr(configuration, "__file__", str(module))
+    assert configuration._git_hash() is None
     git("init", "-q")
     git("add", ".")
     git("commit", "-q", "-m", "one")
-    clean = runs._git_hash()
+    clean = configuration._git_hash()
     assert clean
     assert "dirty" not in clean
     module.write_text("x = 2\n")
-    assert runs._git_hash() == f"{clean}-dirty"
-    installed = tmp_path / "venv" / "site-packages" / "riftk" / "evaluation" / "runs.py"
+    assert configuration._git_hash() == f"{clean}-dirty"
+    installed = tmp_path / "venv" / "site-packages" / "riftk" / "evaluation" / "configuration.py"
     installed.parent.mkdir(parents=True)
     installed.write_text("x = 1\n")
-    monkeypatch.setattr(runs, "__file__", str(installed))
-    assert runs._git_hash() is None
+    monkeypatch.setattr(configuration, "__file__", str(installed))
+    assert configuration._git_hash() is None

@@ -37,6 +37,7 @@ LAYERS = (
         "riftk.report", "riftk.rewards", "riftk.rl", "riftk.selection", "riftk.tiny", "riftk.training",
     },
     {"riftk.engine_options", "riftk.stages"},
+    {"riftk.commands"},
     {"riftk.__main__", "riftk.cli", "riftk.recipes"},
 )  # fmt: skip
 HEAVY = ("torch", "transformers", "trl", "datasets", "vllm", "openai", "typer", "rich", "matplotlib", "nltk")

@@ -1,7 +1,7 @@
 """Benchmarks: named sets of rows with the rulebook that judges them.
 
 >>> from riftk.benchmarks import load_benchmark  # doctest: +SKIP
->>> load_benchmark("reasonif", limit=60, data_dir="data").rows[0].item_id
+>>> load_benchmark("mathif:wait=2", limit=60, data_dir="data").rows[0].item_id
 """
 
 from __future__ import annotations
@@ -9,20 +9,30 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from riftk.rows import Row, read_rows
+from riftk.constraints import Constraint
+from riftk.rows import Row, read_rows, row_problems
 
 BENCHMARKS = {
+    "mathif": "riftk.benchmarks.mathif:load",
     "reasonif": "riftk.benchmarks.reasonif:load",
     "tiny": "riftk.tiny.benchmark:load",
 }
 
-__all__ = ["BENCHMARKS", "Benchmark", "load_benchmark", "stratified"]
+__all__ = [
+    "BENCHMARKS",
+    "Benchmark",
+    "load_benchmark",
+    "stratified",
+    "stratified_questions",
+    "takes_limits",
+]
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,10 @@ class Benchmark:
         split: which items: "test" or "dev".
         version: raised when rows or prompts change.
         details: where the rows come from (data set, revision, checksum, limits), for the results.
+        waits: how often "Wait" replaces the end of a trace (budget forcing).
+        repeat: whether the instructions are repeated at the end of the trace.
+        reflects: whether an item whose first completion does not follow is asked a second time.
+        sentence: the words in which a constraint is asked for, where they are repeated.
     """
 
     name: str
@@ -43,7 +57,11 @@ class Benchmark:
     rules: str = "robust"
     split: str = "test"
     version: str = "1"
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    waits: int = 0
+    repeat: bool = False
+    reflects: bool = False
+    sentence: Callable[[Constraint], str] = Constraint.instruction
 
     def __post_init__(self) -> None:
         if len({row.item_id for row in self.rows}) != len(self.rows):
@@ -65,22 +83,45 @@ class Benchmark:
             digest.update(json.dumps(row.to_dict(), sort_keys=True, ensure_ascii=False).encode())
         return digest.hexdigest()
 
+    @property
+    def protocol(self) -> dict[str, Any]:
+        """How the items are asked, where it is not simply once: entries for the configuration of a run."""
+        asked = {"waits": self.waits, "repeat": self.repeat, "reflects": self.reflects}
+        return {name: value for name, value in asked.items() if value}
+
+    @property
+    def ceilings(self) -> dict[str, float]:
+        """The most that HAcc and SAcc can reach, where rows hold constraints that no text can follow
+        together: such a row is never followed whole, and loses one constraint at least."""
+        asked = [row for row in self.rows if row.constraints]
+        hard = [row for row in asked if any(p.kind == "unsatisfiable" for p in row_problems(row))]
+        if not hard:
+            return {}
+        lost = sum(1 / len(row.constraints) for row in hard)
+        return {"hacc": 1 - len(hard) / len(asked), "sacc": 1 - lost / len(asked)}
+
 
 def load_benchmark(
     name: str,
     split: str = "test",
     limit: int | None = None,
     data_dir: str | Path | None = None,
+    limits: Any = None,
     **options: Any,
 ) -> Benchmark:
     """Load a benchmark by name, or a file of rows.
+
+    Options of a benchmark may follow its name: `mathif:repeat`, `mathif:wait=2`, `reasonif:response:plain`,
+    `rows.jsonl:rules=mathif`. They are then part of the task's name ("mathif-wait-2").
 
     Args:
         name: one of `BENCHMARKS`, `module:function` of one's own, or a JSONL file of rows.
         split: "test", or "dev" for choosing between settings.
         limit: number of items, drawn in proportion over kinds and sources; None takes all.
         data_dir: folder with the benchmark's file, instead of the hub; for benchmarks that read one.
-        options: of the benchmark, e.g. `targets` and `plain` of ReasonIF.
+        limits: word limits, for benchmarks whose limits depend on the model; see
+            `riftk.benchmarks.limits.read_limits`.
+        options: of the benchmark, as those behind the name.
 
     Raises:
         ValueError: unknown name, split or option, or a limit below one.
@@ -88,25 +129,29 @@ def load_benchmark(
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    if name.endswith(".jsonl"):
-        return _from_file(Path(name), limit, **options)
-    target = BENCHMARKS.get(name, name)
-    module, colon, function = target.partition(":")
-    if not colon:
-        known = ", ".join(sorted(BENCHMARKS))
-        raise ValueError(f"unknown benchmark {name!r}; there are: {known}, and any JSONL file of rows")
-    try:
-        load = getattr(import_module(module), function)
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise ValueError(f"benchmark {name!r}: {error}") from error
-    arguments = {"split": split, "limit": limit, **options}
-    accepted = inspect.signature(load).parameters
+    base, said = _split_name(name)
+    options |= said
+    arguments: dict[str, Any] = {"split": split, "limit": limit, **options}
+    load, accepted = _loader(base)
     if data_dir is not None and "data_dir" in accepted:  # others make their items, or bring them along
         arguments["data_dir"] = data_dir
+    if limits is not None and "limits" in accepted:
+        arguments["limits"] = limits
+    if base.endswith(".jsonl"):
+        del arguments["split"]
     unknown = sorted(set(arguments) - set(accepted))
     if unknown:
         raise ValueError(f"benchmark {name!r} takes {', '.join(accepted)}; not {', '.join(unknown)}")
-    return load(**arguments)
+    loaded = load(**arguments)
+    if not said:
+        return loaded
+    suffix = "-".join(re.sub(r"[^\w.]+", "-", part) for part in name[len(base) + 1 :].split(":"))
+    return replace(loaded, name=f"{loaded.name}-{suffix}")
+
+
+def takes_limits(name: str) -> bool:
+    """Whether a benchmark's word limits depend on the model."""
+    return "limits" in _loader(_split_name(name)[0])[1]
 
 
 def stratified(rows: Sequence[Row], limit: int | None) -> tuple[Row, ...]:
@@ -126,6 +171,51 @@ def stratified(rows: Sequence[Row], limit: int | None) -> tuple[Row, ...]:
     order = sorted(range(len(rows)), key=kind)
     chosen = sorted(order[(2 * draw + 1) * len(rows) // (2 * limit)] for draw in range(limit))
     return tuple(rows[place] for place in chosen)
+
+
+def stratified_questions(questions: Sequence[Sequence[Row]], limit: int | None) -> tuple[Row, ...]:
+    """At most `limit` rows of questions that are asked in several forms, so that the forms stay comparable.
+
+    Args:
+        questions: the rows of each question, one form after the other, the same forms for each.
+        limit: rows in all; where it does not go up, the last forms miss a question.
+    """
+    rows = [row for question in questions for row in question]
+    if limit is None or limit >= len(rows):
+        return tuple(rows)
+    forms = len(questions[0])
+    first = stratified([question[0] for question in questions], -(-limit // forms))
+    chosen = {row.item_id for row in first}
+    kept = [question for question in questions if question[0].item_id in chosen]
+    by_form = [question[form] for form in range(forms) for question in kept]
+    taken = {row.item_id for row in by_form[:limit]}
+    return tuple(row for row in rows if row.item_id in taken)
+
+
+def _split_name(name: str) -> tuple[str, dict[str, Any]]:
+    """The benchmark's own name and the options behind it: `a:b=2:c-d` gives b = 2 and c_d = True."""
+    parts = name.split(":")
+    own = 1 if parts[0] in BENCHMARKS or parts[0].endswith(".jsonl") or len(parts) == 1 else 2
+    options: dict[str, Any] = {}
+    for part in parts[own:]:
+        option, equals, value = part.partition("=")
+        options[option.replace("-", "_")] = (int(value) if value.isdecimal() else value) if equals else True
+    return ":".join(parts[:own]), options
+
+
+def _loader(base: str) -> tuple[Callable[..., Benchmark], tuple[str, ...]]:
+    """What loads a benchmark, and the arguments that it takes."""
+    if base.endswith(".jsonl"):
+        return lambda **options: _from_file(Path(base), **options), ("limit", "rules")
+    module, colon, function = BENCHMARKS.get(base, base).partition(":")
+    if not colon:
+        known = ", ".join(sorted(BENCHMARKS))
+        raise ValueError(f"unknown benchmark {base!r}; there are: {known}, and any JSONL file of rows")
+    try:
+        load = getattr(import_module(module), function)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise ValueError(f"benchmark {base!r}: {error}") from error
+    return load, tuple(inspect.signature(load).parameters)
 
 
 def _from_file(path: Path, limit: int | None, rules: str = "robust") -> Benchmark:

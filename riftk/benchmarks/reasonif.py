@@ -1,94 +1,133 @@
 """ReasonIF: 300 questions, each with one instruction about how to reason (arXiv 2510.15211).
 
 Every question is asked in up to three forms: with its instruction about the reasoning (the published prompt,
-byte for byte), with the same instruction about the response, and plain. The paper describes the prompts of
-the last two and does not print them; riftk's are reconstructed (see `riftk.prompts`).
+byte for byte), with the same instruction about the response, and plain.
 
-Word limits are the ones in the data set: the 20th percentile, per source, of what GPT-OSS-120B writes
-(Appendix A). They are short for most other models, which `details["word_limits"]` says in every result.
+    reasonif                 all three forms
+    reasonif:reasoning       only those named: reasoning, response, plain
+    reasonif:reflection      a second turn for what was not followed in the first (section 4, RQ3), reasoning
+    reasonif:explicit-tags   a prompt that defines the trace by its tags (Appendix C.2), reasoning
+
+The paper describes the prompts of the last two, of the response and of the calibration, and does not print
+them; riftk's are reconstructed (see `riftk.prompts`), and the results say so.
+
+A word limit is the 20th percentile of what *the evaluated model* writes, by source. Those in the data set are
+GPT-OSS-120B's; they are used only when asked for (`limits="dataset"`). See `riftk.benchmarks.limits`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from riftk.benchmarks import Benchmark, stratified
+from riftk.benchmarks import Benchmark, stratified_questions
+from riftk.benchmarks.data import check_columns, check_hub, fingerprint, from_folder, without_padding
+from riftk.benchmarks.limits import WordLimits, read_limits
 from riftk.constraints import Constraint, parse_constraint
-from riftk.prompts import reasonif_prompt
-from riftk.rows import Row, RowError, read_jsonl
+from riftk.prompts import reasonif_explicit_prompt, reasonif_prompt
+from riftk.rows import Row, RowError
 
 DATASET = "ykwon-hf/reasonIF"  # named by the authors' repository, github.com/ykwon0407/reasonIF
 FILES = ("reasonif.jsonl", "reasonIF_dataset.json")
 PUBLISHED_SHA = "7d55f221d0a88c46d524572ce9733cc8a37c5708aedf24d3190838903a3062be"
-TARGETS = ("reasoning", "response")
+FORMS = ("reasoning", "response", "plain")
+_COLUMNS = ("source", "question", "answer", "prompt", "constraint_name")
 _ANSWER_TYPES = {"gsm8k": "number", "amc": "number", "aime": "number", "arc": "choice", "gpqa": "choice"}
+_WORDS = "length_constraint_checkers:number_words"
+_PROMPTS = {
+    "reasoning": "published",
+    "response": "reconstructed",
+    "plain": "reconstructed (as others who calibrate have it)",
+    "explicit_tags": "reconstructed",
+    "reflection": "published first turn, reconstructed second",
+}
 
 
 def load(
     split: str = "test",
     limit: int | None = None,
     data_dir: str | Path | None = None,
-    targets: str | Sequence[str] = TARGETS,
-    plain: bool = True,
+    limits: str | Path | WordLimits | None = None,
+    reasoning: bool = False,
+    response: bool = False,
+    plain: bool = False,
+    reflection: bool = False,
+    explicit_tags: bool = False,
     revision: str | None = None,
 ) -> Benchmark:
     """Load ReasonIF's items.
 
     Args:
         split: "test"; there is no other.
-        limit: number of rows, over all forms, in proportion over forms, constraints and sources.
+        limit: number of rows, over all forms, in proportion over constraints and sources.
         data_dir: folder that holds one of `FILES`; None reads the hub.
-        targets: what the instructions are about: "reasoning", "response", or both.
-        plain: ask every question without an instruction too.
-        revision: commit of the hub's data set.
+        limits: word limits, see `riftk.benchmarks.limits.read_limits`; needed with instructions.
+        reasoning, response, plain: which forms; none chooses all three, or with `reflection` and
+            `explicit_tags` the one about the reasoning.
+        reflection: ask a second time where the first trace does not follow.
+        explicit_tags: the prompt that defines the trace by its tags.
+        revision: commit of the hub's data set; without one the content must be the published one.
 
     Raises:
-        ValueError: unknown split or target.
-        FileNotFoundError: no such file, or the hub cannot be reached.
+        ValueError: unknown split, no limits, or hub data that has changed.
+        FileNotFoundError: no such file, or the hub cannot be read.
         RowError: a row that is not ReasonIF's.
     """
-    targets = tuple(targets.split(",")) if isinstance(targets, str) else tuple(targets)
     if split != "test":
         raise ValueError(f"ReasonIF has a test split only, not {split!r}; choose settings on other items")
-    if unknown := sorted(set(targets) - set(TARGETS)):
-        raise ValueError(f"ReasonIF's targets are {' and '.join(TARGETS)}, not {', '.join(unknown)}")
-    records, origin = _from_folder(Path(data_dir)) if data_dir is not None else _from_hub(revision)
-    rows = [
-        row
+    named = (reasoning, response, plain)
+    if not any(named):
+        named = (True, False, False) if reflection or explicit_tags else (True, True, True)
+    forms = [form for form, wanted in zip(FORMS, named, strict=True) if wanted]
+    if (reflection or explicit_tags) and forms != ["reasoning"]:
+        raise ValueError("reflection and explicit-tags are about the reasoning; name no other form with them")
+    instructed = forms != ["plain"]
+    if limits is None and instructed:
+        raise ValueError(
+            "ReasonIF's word limits depend on the model: measure them with riftk calibrate and give --limits "
+            "FOLDER (of the base, for a trained model), or say --limits dataset for those of GPT-OSS-120B"
+        )
+    chosen_limits = read_limits(limits) if limits is not None else None
+    records, origin = _records(data_dir, revision)
+    sha = fingerprint(records, _COLUMNS)
+    if data_dir is None:
+        check_hub(sha, PUBLISHED_SHA, origin, revision)
+    questions = [
+        _rows(record, f"reasonif-{number:03d}", forms, chosen_limits, explicit_tags)
         for number, record in enumerate(records)
-        for row in _rows(record, f"reasonif-{number:03d}", targets, plain)
     ]
-    sha = fingerprint(records)
-    details = {
+    variant = [name for name, on in (("explicit_tags", explicit_tags), ("reflection", reflection)) if on]
+    details: dict[str, Any] = {
         "dataset": origin,
         "data_sha": sha,
         "data": "as published" if sha == PUBLISHED_SHA else "not the published 300 rows",
-        "word_limits": "dataset (20th percentile of GPT-OSS-120B)",
-        "prompts": "published for the reasoning; reconstructed for the response and without instruction",
+        "prompts": "; ".join(f"{name}: {_PROMPTS[name]}" for name in variant or forms),
     }
-    return Benchmark("reasonif", stratified(rows, limit), rules="reasonif", details=details)
+    if instructed:
+        details["word_limits"] = str(chosen_limits or "dataset (20th percentile of GPT-OSS-120B)")
+    rows = stratified_questions(questions, limit)
+    return Benchmark("reasonif", rows, rules="reasonif", details=details, reflects=reflection)
 
 
-def fingerprint(records: Iterable[Mapping[str, Any]]) -> str:
-    """Hash of what the records ask, whatever file format they come from."""
-    digest = hashlib.sha256()
-    for record in records:
-        asked = [record[key] for key in ("source", "question", "answer", "prompt", "constraint_name")]
-        asked.append([_without_padding(args) for args in record["constraint_args"]])
-        digest.update(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode())
-    return digest.hexdigest()
-
-
-def _rows(record: Mapping[str, Any], item: str, targets: Sequence[str], plain: bool) -> list[Row]:
+def _rows(
+    record: Mapping[str, Any], item: str, forms: list[str], limits: WordLimits | None, explicit_tags: bool
+) -> list[Row]:
     source = record["source"]
     if source not in _ANSWER_TYPES:
         raise RowError(f"{item}: unknown source {source!r}; ReasonIF has {', '.join(_ANSWER_TYPES)}")
 
-    def row(form: str, content: str, constraints: tuple[Constraint, ...]) -> Row:
+    def row(form: str) -> Row:
+        constraints = () if form == "plain" else _constraints(record, form, limits)
+        instruction = " ".join(constraint.instruction() for constraint in constraints)
+        if form == "reasoning" and not explicit_tags and limits is None:
+            content = record["prompt"]
+        elif form == "plain":
+            content = reasonif_prompt(record["question"])
+        elif explicit_tags:
+            content = reasonif_explicit_prompt(record["question"], instruction)
+        else:
+            content = reasonif_prompt(record["question"], instruction, form)
         return Row(
             item_id=f"{item}-{form}",
             prompt=({"role": "user", "content": content},),
@@ -98,37 +137,27 @@ def _rows(record: Mapping[str, Any], item: str, targets: Sequence[str], plain: b
             source=source,
         )
 
-    rows = []
-    for target in targets:
-        constraints = tuple(
-            parse_constraint({"id": name, "args": _without_padding(args), "target": target})
-            for name, args in zip(record["constraint_name"], record["constraint_args"], strict=True)
-        )
-        if target == "reasoning":
-            content = record["prompt"]
-        else:
-            instruction = " ".join(constraint.instruction() for constraint in constraints)
-            content = reasonif_prompt(record["question"], instruction, target)
-        rows.append(row(target, content, constraints))
-    if plain:
-        rows.append(row("plain", reasonif_prompt(record["question"]), ()))
-    return rows
+    return [row(form) for form in forms]
 
 
-def _without_padding(args: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Arrow pads a list of dicts with None for the keys of the others (huggingface/datasets#7617)."""
-    return {key: value for key, value in (args or {}).items() if value is not None}
+def _constraints(record: Mapping[str, Any], target: str, limits: WordLimits | None) -> tuple[Constraint, ...]:
+    """The constraints of a record, with the word limit of the model in the place of the data set's."""
+    asked = []
+    for name, given in zip(record["constraint_name"], record["constraint_args"], strict=True):
+        args = without_padding(given)
+        if name == _WORDS and limits is not None:
+            args["num_words"] = limits.of(record["source"])
+        asked.append(parse_constraint({"id": name, "args": args, "target": target}))
+    return tuple(asked)
 
 
-def _from_folder(folder: Path) -> tuple[list[dict[str, Any]], str]:
-    for name in FILES:
-        path = folder / name
-        if path.is_file():
-            records = (
-                list(read_jsonl(path)) if path.suffix == ".jsonl" else json.loads(path.read_text("utf-8"))
-            )
-            return _checked(records, str(path)), f"file {name}"
-    raise FileNotFoundError(f"{folder} holds neither {' nor '.join(FILES)} of ReasonIF")
+def _records(data_dir: str | Path | None, revision: str | None) -> tuple[list[dict[str, Any]], str]:
+    if data_dir is None:
+        records, origin = _from_hub(revision)
+    else:
+        records, origin = from_folder(Path(data_dir), FILES)
+    check_columns(records, (*_COLUMNS, "constraint_args"), origin)
+    return records, origin
 
 
 def _from_hub(revision: str | None) -> tuple[list[dict[str, Any]], str]:
@@ -141,13 +170,4 @@ def _from_hub(revision: str | None) -> tuple[list[dict[str, Any]], str]:
             f"ReasonIF could not be read from the hub ({DATASET}: {error}); offline, take {FILES[1]} from "
             "the data folder of github.com/ykwon0407/reasonIF and give its folder as --data-dir"
         ) from error
-    return _checked(list(data), DATASET), f"{DATASET}@{revision or 'main'}"
-
-
-def _checked(records: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
-    needed = ("source", "question", "answer", "constraint_name", "constraint_args", "prompt")
-    for number, record in enumerate(records):
-        missing = [key for key in needed if key not in record]
-        if missing:
-            raise RowError(f"{where}, row {number + 1}: column {missing[0]!r} is missing")
-    return records
+    return list(data), f"{DATASET}@{revision or 'main'}"

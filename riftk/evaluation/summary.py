@@ -3,25 +3,43 @@
 A figure has a key "metric,filter" as in lm-evaluation-harness; the filter is the rulebook, or "none".
 
     {target}_ifs,{rules}         share of items whose every instruction about the target is followed
-    {target}_ifs/{id},{rules}    the same for one constraint id
-    {target}_ifs_closed,{rules}  the same among completions that closed their reasoning and were not cut off
+                                 (MathIF's HAcc)
+    {target}_sacc,{rules}        mean share of the instructions about the target that are followed (SAcc)
+    {target}_ifs/{id},{rules}    the first for one constraint id
+    {target}_ifs_closed,{rules}  the first among completions that closed their reasoning and were not cut off
     {target}_joint,{rules}       followed *and* answered correctly
-    accuracy,robust              of all items with a gold answer; accuracy_plain, accuracy_instructed
+    {target}_{correct|wrong}_{followed|unfollowed},{rules}   the four quadrants (MathIF, Figure 4)
+    {target}_ifs_first_turn,{rules}, second_turn,none        of a conversation with a reflection
+    accuracy,{rules}             of all items with a gold answer; accuracy_plain, accuracy_instructed,
+                                 accuracy_completed (neither cut off nor an error)
+    pass@k,{rules}               where items have several samples
     reasoning_words, reasoning_tokens, completion_tokens,none      means
     truncated, unclosed, no_reasoning, empty, errored,none         shares
+
+Figures of following and accuracy come also for parts of the items, "metric[part=value],filter": by `source`,
+by number of `constraints`, and by `cot_bin`, six bins of equal size by the length of the trace (MathIF,
+Figure 6).
 """
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from riftk.statistics import Estimate, estimate
+import numpy as np
+
+from riftk.evaluation.groups import Item, LengthBins, correlations, paired_forms
+from riftk.statistics import Estimate, estimate_of_totals, paired_difference, pass_at_k
 
 TARGETS = ("reasoning", "response")
 FLAGS = ("truncated", "unclosed", "no_reasoning", "empty", "errored")
 LENGTHS = ("reasoning_words", "reasoning_tokens", "completion_tokens")
+PARTS = ("source", "constraints")
+# Figures that are also given for parts of the items.
+_DIVIDED = re.compile(r"((reasoning|response)_(ifs|sacc|joint)|accuracy(_plain|_instructed)?),.+")
+_PART = re.compile(r"(?P<metric>[^[]+)\[(?P<part>\w+)=(?P<value>.*)\],(?P<rules>[^,]+)")
 
 
 def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -39,86 +57,214 @@ def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for name in LENGTHS:
         if sample[name] is not None and not errored:
             yield f"{name},none", float(sample[name])
-    correct = sample["correct"]
-    if correct is not None:
-        asked = "instructed" if sample["constraints"] else "plain"
-        yield "accuracy,robust", float(correct)
-        yield f"accuracy_{asked},robust", float(correct)
+    correct = _correct(sample)
+    asked = "instructed" if sample["constraints"] else "plain"
+    for rules, right in correct.items():
+        yield f"accuracy,{rules}", float(right)
+        yield f"accuracy_{asked},{rules}", float(right)
+        if not (errored or flags["truncated"]):
+            yield f"accuracy_completed,{rules}", float(right)
     closed = sample["status"] == "closed" and not flags["truncated"]
+    first = sample.get("first_turn")
+    if first is not None:
+        yield "second_turn,none", float(sample["turn"] == 2)
     for rules, verdicts in sample["verdicts"].items():
+        right = correct.get(rules, correct.get("robust"))
         for target in TARGETS:
-            followed: dict[str, bool] = {}
-            for constraint, verdict in zip(sample["constraints"], verdicts, strict=True):
-                if constraint["target"] == target:  # an id that occurs twice must be followed twice
-                    name = constraint["id"]
-                    followed[name] = followed.get(name, True) and verdict["followed"]
-            if not followed:
+            judged = _of_target(sample, verdicts, target)
+            if not judged:
                 continue
-            everything = all(followed.values())
+            everything = all(kept for _, kept in judged)
             yield f"{target}_ifs,{rules}", float(everything)
+            yield f"{target}_sacc,{rules}", sum(kept for _, kept in judged) / len(judged)
             if closed:
                 yield f"{target}_ifs_closed,{rules}", float(everything)
-            if correct is not None:
-                yield f"{target}_joint,{rules}", float(everything and correct)
-            for name, kept in followed.items():
-                yield f"{target}_ifs/{name},{rules}", float(kept)
+            if first is not None:
+                before = _of_target(sample, first["verdicts"][rules], target)
+                yield f"{target}_ifs_first_turn,{rules}", float(all(kept for _, kept in before))
+            if right is not None:
+                yield f"{target}_joint,{rules}", float(everything and right)
+                for answered in ("correct", "wrong"):
+                    for kept in ("followed", "unfollowed"):
+                        here = (right == (answered == "correct")) and (everything == (kept == "followed"))
+                        yield f"{target}_{answered}_{kept},{rules}", float(here)
+            for name in dict.fromkeys(name for name, _ in judged):  # an id that occurs twice counts once
+                yield f"{target}_ifs/{name},{rules}", float(all(k for n, k in judged if n == name))
 
 
 class Tally:
-    """Collects the observations of samples, a few numbers for each; the samples themselves are let go."""
+    """Collects the observations of samples: sums for each item, which do not grow with the samples."""
 
     def __init__(self, samples: Iterable[Mapping[str, Any]] = ()) -> None:
         self.items: dict[str, int] = {}  # item id -> its number
+        self.kinds: list[Item] = []
         self.samples = 0
-        self._values: dict[str, array] = {}
-        self._items: dict[str, array] = {}
+        self.outcomes = dict.fromkeys(("correct", "wrong", "truncated", "errored"), 0)
+        self.bins = LengthBins()
+        self._labels: dict[str, list[str]] = {part: [] for part in PARTS}
+        self._sums: dict[str, array[float]] = {}
+        self._counts: dict[str, array[int]] = {}
         for sample in samples:
             self.add(sample)
 
     def add(self, sample: Mapping[str, Any]) -> None:
         item = self.items.setdefault(sample["item_id"], len(self.items))
+        if item == len(self.kinds):
+            self.kinds.append(Item.of(sample))
+            for part, labels in self._labels.items():
+                labels.append(self.kinds[item].part(part))
         self.samples += 1
-        for key, value in observations(sample):
-            if key not in self._values:
-                self._values[key], self._items[key] = array("d"), array("l")
-            self._values[key].append(value)
-            self._items[key].append(item)
+        seen = dict(observations(sample))
+        for key, value in seen.items():
+            sums = self._sums.setdefault(key, array("d"))
+            counts = self._counts.setdefault(key, array("l"))
+            missing = item + 1 - len(sums)
+            if missing > 0:
+                sums.extend([0.0] * missing)
+                counts.extend([0] * missing)
+            sums[item] += value
+            counts[item] += 1
+        if (outcome := _outcome(sample)) is not None:
+            self.outcomes[outcome] += 1
+        self.bins.add(item, seen)
 
     @property
     def keys(self) -> list[str]:
-        return sorted(self._values)
+        """Keys of all figures, those of parts of the items included (but not those of bins, which are not
+        the same in two evaluations)."""
+        keys = sorted(self._sums)
+        divided = [key for key in keys if _DIVIDED.fullmatch(key)]
+        for part, labels in self._labels.items():
+            values = sorted(set(labels) - {""})
+            if len(values) > 1:
+                candidates = [_part(key, part, value) for key in divided for value in values]
+                keys += [key for key in candidates if self._totals(key)[0].size]
+        return keys
 
     def estimate(self, key: str) -> Estimate:
         """Mean over samples; its interval resamples items where they have several samples."""
-        return estimate(self._values[key], self._items[key])
+        sums, counts, _ = self._totals(key)
+        return estimate_of_totals(sums, counts)
+
+    def estimates(self, pass_at: Iterable[int] = ()) -> dict[str, Estimate]:
+        """Every figure.
+
+        Args:
+            pass_at: k of pass@k; none takes the powers of two that every item has samples for.
+
+        Raises:
+            ValueError: pass@k of more samples than an item has.
+        """
+        found = {key: self.estimate(key) for key in self.keys}
+        found |= self.bins.estimates()
+        for key in [key for key in self._sums if key.startswith("accuracy,")]:
+            sums, counts, _ = self._totals(key)
+            most = int(counts.min())
+            wanted = tuple(pass_at) or tuple(2**i for i in range(most.bit_length()) if most > 1)
+            for k in wanted:
+                found[f"pass@{k},{key.partition(',')[2]}"] = pass_at_k(
+                    sums.astype(int).tolist(), counts.astype(int).tolist(), k
+                )
+        return found
 
     def total(self, key: str) -> int:
         """Number of samples of which a yes-or-no figure is true."""
-        return int(sum(self._values.get(key, ())))
+        return int(sum(self._sums.get(key, ())))
 
     def by_item(self, key: str) -> dict[str, float]:
         """Mean of each item's samples."""
+        sums, counts, places = self._totals(key)
         names = list(self.items)
-        sums: dict[str, float] = {}
-        counts: dict[str, int] = {}
-        for item, value in zip(self._items.get(key, ()), self._values.get(key, ()), strict=True):
-            sums[names[item]] = sums.get(names[item], 0.0) + value
-            counts[names[item]] = counts.get(names[item], 0) + 1
-        return {name: sums[name] / counts[name] for name in sums}
+        means = zip(places.tolist(), (sums / counts).tolist(), strict=True)
+        return {names[place]: value for place, value in means}
+
+    def _totals(self, key: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sum and number of the observations of each item that has any, and the items' numbers."""
+        found = _PART.fullmatch(key)
+        base = f"{found['metric']},{found['rules']}" if found else key
+        sums = np.asarray(self._sums.get(base, ()), dtype=float)
+        counts = np.asarray(self._counts.get(base, ()), dtype=float)
+        here = counts > 0
+        if found:
+            here &= np.asarray(self._labels[found["part"]][: len(sums)]) == found["value"]
+        places = np.flatnonzero(here)
+        return sums[places], counts[places], places
 
 
-def summarise(samples: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def summarise(samples: Iterable[Mapping[str, Any]], pass_at: Iterable[int] = ()) -> dict[str, Any]:
     """Estimates and counts over scored samples, which are read once and not kept.
 
+    Args:
+        samples: records of `samples_<task>.jsonl`.
+        pass_at: k of pass@k, see `Tally.estimates`.
+
     Returns:
-        `estimates`: key -> value, low, high, n, stderr; `counts`: samples, items and each flag.
+        `estimates`: key -> value, low, high, n, stderr. `counts`: samples, items and each flag. `outcomes`:
+        every sample with a gold answer once, as correct, wrong, truncated (and not correct) or errored.
+        `paired`: differences between forms of the same questions, see `riftk.evaluation.groups`.
+        `correlations`: following and accuracy over sources. `cot_bins`: edges of the bins.
     """
     tally = Tally(samples)
     return {
-        "estimates": {key: tally.estimate(key).to_dict() for key in tally.keys},
+        "estimates": {key: found.to_dict() for key, found in tally.estimates(pass_at).items()},
         "counts": {
             "samples": tally.samples,
             "items": len(tally.items),
             **{flag: tally.total(f"{flag},none") for flag in FLAGS},
         },
+        "outcomes": tally.outcomes,
+        "paired": _paired(tally),
+        "correlations": correlations(tally.kinds, list(tally.items), tally.by_item),
+        "cot_bins": tally.bins.edges(),
     }
+
+
+def family(key: str) -> tuple[str, str] | None:
+    """The table that a figure is a row of, for the correction of its tests: figures per constraint id, or per
+    part of the items; None for a figure of its own."""
+    metric, _, rules = key.rpartition(",")
+    if found := _PART.fullmatch(key):
+        return f"{found['metric']}[{found['part']}]", rules
+    return (metric.partition("/")[0], rules) if "/" in metric else None
+
+
+def _paired(tally: Tally) -> dict[str, Any]:
+    found = paired_forms(tally.kinds, list(tally.items), tally.by_item)
+    for key in tally.keys:
+        metric, _, rules = key.partition(",")
+        if metric.endswith("_ifs_first_turn"):
+            first, last = tally.by_item(key), tally.by_item(f"{metric.removesuffix('_first_turn')},{rules}")
+            gain = paired_difference(list(first.values()), [last[item] for item in first])
+            found[f"{metric.removesuffix('_first_turn')}_reflection,{rules}"] = gain.to_dict()
+    return found
+
+
+def _part(key: str, part: str, value: str) -> str:
+    metric, _, rules = key.partition(",")
+    return f"{metric}[{part}={value}],{rules}"
+
+
+def _of_target(
+    sample: Mapping[str, Any], verdicts: Iterable[Mapping[str, Any]], target: str
+) -> list[tuple[str, bool]]:
+    """(id, followed) of the constraints on a target, in their places."""
+    pairs = zip(sample["constraints"], verdicts, strict=True)
+    return [(c["id"], verdict["followed"]) for c, verdict in pairs if c["target"] == target]
+
+
+def _correct(sample: Mapping[str, Any]) -> dict[str, bool]:
+    """Whether the answer is right, by the rules that it was graded by; empty without a gold answer."""
+    if sample["correct"] is None:
+        return {}
+    published = sample.get("published_grades", {})
+    return {rules: grade["correct"] for rules, grade in published.items()} | {"robust": sample["correct"]}
+
+
+def _outcome(sample: Mapping[str, Any]) -> str | None:
+    if sample["correct"] is None:
+        return None
+    if sample["finish_reason"] == "error":
+        return "errored"
+    if sample["correct"]:
+        return "correct"
+    return "truncated" if sample["finish_reason"] == "length" else "wrong"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from riftk.evaluation import Tally, read_results, sample_files
+from riftk.evaluation import Tally, family, read_results, sample_files
 from riftk.rows import read_jsonl
 from riftk.statistics import holm, paired_difference
 
@@ -19,7 +19,8 @@ def compare(before_dir: str | Path, after_dir: str | Path) -> dict[str, dict[str
 
     Returns:
         task -> key ("metric,filter") -> the difference with its interval, the items that changed either way,
-        McNemar's p-value and, for rows of a table per constraint, the same adjusted by Holm over the table.
+        McNemar's p-value and, for rows of a table (per constraint, source or number of constraints), the same
+        adjusted by Holm over the table.
 
     Raises:
         ValueError: the two did not answer the same items under the same rules and sampling limits.
@@ -100,9 +101,8 @@ def _differences(before: Tally, after: Tally) -> dict[str, dict[str, Any]]:
             differences[key] = gap.to_dict()
     tables: dict[tuple[str, str], list[str]] = {}
     for key in differences:
-        metric, _, rules = key.rpartition(",")
-        if "/" in metric and differences[key]["p_value"] is not None:
-            tables.setdefault((metric.partition("/")[0], rules), []).append(key)
+        if (table := family(key)) and differences[key]["p_value"] is not None:
+            tables.setdefault(table, []).append(key)
     for keys in tables.values():
         adjusted = holm([differences[key]["p_value"] for key in keys])
         for key, p_value in zip(keys, adjusted, strict=True):

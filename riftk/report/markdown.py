@@ -22,6 +22,10 @@ _NAMES = {
     "accuracy": "Accuracy, all items",
     "accuracy_plain": "Accuracy, without instruction",
     "accuracy_instructed": "Accuracy, with instruction",
+    "accuracy_completed": "Accuracy, completions that were not cut off",
+    "reasoning_sacc": "Share of the instructions about the reasoning that are followed",
+    "response_sacc": "Share of the instructions about the response that are followed (SAcc)",
+    "reasoning_ifs_first_turn": "Reasoning IFS, first turn",
     "reasoning_tokens": "Mean tokens of the reasoning",
     "reasoning_words": "Mean words of the reasoning",
     "completion_tokens": "Mean tokens generated",
@@ -55,7 +59,10 @@ def render(report: Report) -> str:
                 f"![Following per constraint, and accuracy against following: {inline(task)}]({plot})"
             )
         parts += _following(report, task, of_task)
+        parts += _divided(report, task, of_task)
         parts += [f"## Accuracy, joint and length{of_task}", _other_figures(report, task)]
+        parts += _quadrants(report, task, of_task)
+        parts += _within(report, task, of_task)
         parts += [f"## Counts{of_task}", _counts(report, task)]
         parts += _examples(report, task, of_task)
     if report.get("way"):
@@ -107,14 +114,104 @@ def _following(report: Report, task: str, of_task: str) -> list[str]:
 def _other_figures(report: Report, task: str) -> str:
     estimates = report["after"]["estimates"][task]
     rows = []
-    for metric in ("accuracy", "accuracy_plain", "accuracy_instructed", "reasoning_joint", "response_joint",
-                   "reasoning_ifs_closed", "response_ifs_closed"):  # fmt: skip
+    several = {target for target in ("reasoning", "response") if _has_several(report, task, target)}
+    for metric in ("accuracy", "accuracy_plain", "accuracy_instructed", "accuracy_completed",
+                   *(f"{target}_sacc" for target in sorted(several)), "reasoning_joint", "response_joint",
+                   "reasoning_ifs_closed", "response_ifs_closed", "reasoning_ifs_first_turn"):  # fmt: skip
         for key in (key for key in estimates if key.rpartition(",")[0] == metric):
             filtered = key.rpartition(",")[2]
-            rules = "" if metric.startswith("accuracy") else f", rules `{filtered}`"
-            rows.append((_NAMES[metric] + rules, key))
+            plain = metric.startswith("accuracy") and filtered == "robust"
+            rows.append((_NAMES[metric] + ("" if plain else f", rules `{filtered}`"), key))
+    rows += [(key.replace(",", ", rules `") + "`", key) for key in estimates if key.startswith("pass@")]
     rows += [(_NAMES[key.rpartition(",")[0]], key) for key in _LENGTHS if key in estimates]
     return _figures(report, task, rows)
+
+
+def _has_several(report: Report, task: str, target: str) -> bool:
+    """Whether items have several instructions about a target, so that a share of them says something else."""
+    estimates = report["after"]["estimates"][task]
+    return any(
+        estimates[key] != estimates.get(key.replace("_sacc", "_ifs"))
+        for key in estimates
+        if key.startswith(f"{target}_sacc,")
+    )
+
+
+def _divided(report: Report, task: str, of_task: str) -> list[str]:
+    """Following and accuracy by source, number of constraints and length of the trace."""
+    titles = {
+        "source": "By source",
+        "constraints": "By number of instructions",
+        "cot_bin": "By length of the reasoning (1: shortest sixth)",
+    }
+    estimates = report["after"]["estimates"][task]
+    parts = []
+    for part, title in titles.items():
+        rows = []
+        for target in ("reasoning", "response"):
+            metrics = [f"{target}_ifs"] + [f"{target}_sacc"] * _has_several(report, task, target)
+            for metric, rules in ((m, r) for m in metrics for r in report["after"]["configs"][task]["rules"]):
+                rows += _part_rows(estimates, metric, rules, part, f"{_NAMES[metric]}, `{rules}`")
+        rows += _part_rows(estimates, "accuracy", "robust", part, "Accuracy")
+        if rows:
+            parts += [f"## {title}{of_task}", _figures(report, task, rows)]
+    return parts
+
+
+def _part_rows(
+    estimates: Mapping[str, Any], metric: str, rules: str, part: str, name: str
+) -> list[tuple[str, str]]:
+    start, end = f"{metric}[{part}=", f"],{rules}"
+    found = [key for key in estimates if key.startswith(start) and key.endswith(end)]
+    return [(f"{name}: {inline(key[len(start) : -len(end)])}", key) for key in found]
+
+
+def _quadrants(report: Report, task: str, of_task: str) -> list[str]:
+    """Correct or not, followed or not (MathIF, Figure 4)."""
+    estimates = report["after"]["estimates"][task]
+    rows = [
+        (f"{answered}, {kept} ({target}, `{rules}`)", key)
+        for target in ("reasoning", "response")
+        for rules in report["after"]["configs"][task]["rules"]
+        for answered in ("correct", "wrong")
+        for kept in ("followed", "unfollowed")
+        if (key := f"{target}_{answered}_{kept},{rules}") in estimates
+    ]
+    return [f"## Correct and followed{of_task}", _figures(report, task, rows)] if rows else []
+
+
+def _within(report: Report, task: str, of_task: str) -> list[str]:
+    """What instructions cost, what a second turn gains, how following and accuracy go together."""
+    lines = []
+    for when in evaluations(report):
+        of = f"{column(report, when)}, "
+        for key, gap in report[when].get("paired", {}).get(task, {}).items():
+            metric, _, rules = key.partition(",")
+            relative = "" if gap.get("relative") is None else f", relative {100 * gap['relative']:+.1f} %"
+            lines.append(
+                f"- {of}{metric.replace('_', ' ')}, rules `{rules}`: {_difference(gap, key)} points{relative}"
+                f" (n = {gap['n']})"
+            )
+        for key, found in report[when].get("correlations", {}).get(task, {}).items():
+            target, _, rules = key.partition(",")
+            told = ", ".join(
+                f"{name} {_correlation(found[which])}"
+                for which, name in (("pearson", "r ="), ("partial", "at equal length"))
+            )
+            lines.append(f"- {of}{target} IFS and accuracy over sources, rules `{rules}`: {told}")
+    ceilings = report["after"]["configs"][task].get("ceilings")
+    if ceilings:
+        most = ", ".join(f"{name} {100 * value:.2f} %" for name, value in ceilings.items())
+        lines.append(f"- some rows hold instructions that no text can follow together; the most is {most}")
+    return [f"## Costs and connections{of_task}", "\n".join(lines)] if lines else []
+
+
+def _correlation(found: Mapping[str, Any]) -> str:
+    if found["value"] is None:
+        return "undefined"
+    if found["low"] is None:
+        return f"{found['value']:+.2f}"
+    return f"{found['value']:+.2f} [{found['low']:+.2f}, {found['high']:+.2f}]"
 
 
 def _figures(report: Report, task: str, rows: Iterable[tuple[str, str]], tests: bool = False) -> str:

@@ -1,0 +1,1 @@
+"""Commands of `riftk` that have a module of their own; `riftk.cli` puts them together."""

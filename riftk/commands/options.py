@@ -1,0 +1,34 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[str, typer.Option(help="Folder (LoRA folders are merged), hub id, or pkg://package/path.")]
+Out = Annotated[
+    Path, typer.Option(help="Folder to write to; started again, the work goes on where it stopped.")
+]
+ChatTemplate = Annotated[str | None, typer.Option(help="Chat template file, instead of the tokenizer's own.")]
+Temperature = Annotated[float, typer.Option(help="0 is greedy.")]
+TopP = Annotated[float, typer.Option(help="Nucleus sampling.")]
+MaxTokens = Annotated[int, typer.Option(help="Most tokens per completion.")]
+Seed = Annotated[int, typer.Option(help="Seed of sampling and of every draw.")]
+Revision = Annotated[str | None, typer.Option(help="Revision of a hub model.")]
+TrustRemoteCode = Annotated[bool, typer.Option(help="Run code that comes with the model.")]
+DataDir = Annotated[
+    Path | None, typer.Option(help="Folder with the benchmark's file; else the hub, content checked.")
+]
+Limit = Annotated[int | None, typer.Option(help="Items per benchmark, stratified.")]
+MaxTotalTokens = Annotated[
+    int | None, typer.Option(help="Stop when this start has used so many tokens, prompts included.")
+]
+MaxErrorShare = Annotated[
+    float, typer.Option(help="Exit status 2 where more of a task's samples are errors.")
+]
+RetryErrors = Annotated[bool, typer.Option(help="Ask again for stored samples that are errors.")]
+DryRun = Annotated[bool, typer.Option(help="Print prompts, requests and the most tokens; ask nothing.")]
+PriceIn = Annotated[float | None, typer.Option(help="Price of a million prompt tokens.")]
+PriceOut = Annotated[float | None, typer.Option(help="Price of a million completion tokens.")]
