@@ -148,6 +148,13 @@ def test_former_managers_pay_by_the_documented_configuration(manager, name, batc
     assert paid["reward_extra_info"]["acc"] == [1.0, 1.0, 1.0, 0.0]
 
 
+def test_expressions_are_parsed_beside_the_antlr_that_hydra_pins():
+    from riftk.grading.engine import compare
+
+    assert compare("robust", "(x+1)^2", "x^2+2x+1")
+    assert not compare("robust", "(x+1)^2", "x^2+3x+1")
+
+
 def test_workers_of_ray_take_the_function_and_its_settings():
     ray = pytest.importorskip("ray")
     from riftk.rewards.verl import compute_score

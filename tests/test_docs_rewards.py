@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import pickle
 import re
 import shlex
+import subprocess
 import sys
 from dataclasses import fields
 from types import ModuleType, SimpleNamespace
@@ -80,6 +82,24 @@ def test_the_lines_for_trl_train_two_steps(place, name, folder, monkeypatch):
         for kind in ("gated", "format"):
             assert any(re.fullmatch(rf"rewards/{kind}_[^/]*/mean", key) for key in entry), kind
         assert any(key.endswith("/guard/vacuous") for key in entry)
+
+
+@pytest.mark.slow
+def test_the_line_for_trls_command_line_trains_two_steps(folder):
+    command = shlex.split(blocks("trl", "bash")[0])
+    assert command[:3] == ["RIFTK_THINK=tags", "trl", "grpo"]
+    (folder / "my_rows").mkdir()
+    (folder / "my_rows" / "train.jsonl").write_bytes((folder / "rows.jsonl").read_bytes())
+    command[command.index("--model_name_or_path") + 1] = str(resolve("pkg://riftk.tiny/weights/base"))
+    for name, value in CPU.items():
+        command += [f"--{name}", str(value)]
+    done = subprocess.run(
+        [sys.executable, "-m", "trl.scripts.grpo", *command[3:]],
+        cwd=folder, env={**os.environ, "RIFTK_THINK": "tags"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "rewards/gated_both_binary_both_tags_product_guarded/mean" in done.stdout
+    assert "rewards/format_tags_0.1/mean" in done.stdout
 
 
 def test_async_grpo_scores_a_group_with_pickled_rewards():
