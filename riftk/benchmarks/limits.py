@@ -94,11 +94,9 @@ def read_limits(value: str | Path | WordLimits) -> WordLimits | None:
         raise ValueError(
             f"{path} was not written by riftk calibrate; a table of models is read as FILE:MODEL"
         )
-    how = f"{content['percentile']}th percentile of the traces of {content['model']}"
-    effort = content.get("effort", {})
-    return WordLimits(
-        content["model"], content["limits"], effort, how + (f", {_said(effort)}" if effort else "")
-    )
+    effort = content["effort"]
+    how = f"{content['percentile']}th percentile of the traces of {content['model']}, {_said(effort)}"
+    return WordLimits(content["model"], content["limits"], effort, how)
 
 
 def base_of(model: str | Path) -> tuple[str, Path | None] | None:

@@ -231,7 +231,8 @@ def _fill(
     """Ask what a file does not hold yet, score it, and write it there with what `complete` adds."""
     places = {request.key: place for place, request in requests.items()}
     with appending(path, drop=_is_error if retry_errors else None) as samples:
-        done = frozenset(sample_key(sample["item_id"], sample["sample"]) for sample in read_jsonl(path))
+        there = (sample_key(sample["item_id"], sample["sample"]) for sample in read_jsonl(path))
+        done = frozenset(key for key in there if key in places)
         if done:
             print(f"{benchmark.name}: {len(done)} of {len(places)} samples are there", file=sys.stderr)
         count = len(done)
