@@ -17,7 +17,8 @@ class Preview:
     """The requests of an evaluation and their most tokens. `str()` gives the prompts and the figures.
 
     Args:
-        requests: what would be asked, in order.
+        requests: what would be asked, in order; of a conversation with a reflection the first turn, because
+            the second depends on it (its completion is counted, its prompt is not).
         prompt_tokens: tokens of all prompts, without those of the chat template.
         counted: whether a tokenizer counted them; else they are estimated from their length.
         completion_tokens: most tokens that can be generated.
@@ -72,9 +73,12 @@ def preview(
         samples_per_item: completions per item.
         price_in, price_out: of a million prompt and completion tokens.
     """
-    requests = tuple(
-        request for benchmark in benchmarks for request in make_requests(benchmark, samples_per_item).values()
-    )
+    asked = [
+        (benchmark, request)
+        for benchmark in benchmarks
+        for request in make_requests(benchmark, samples_per_item).values()
+    ]
+    requests = tuple(request for _, request in asked)
     counts = [engine.count_tokens(text) for text in _contents(requests)]
     counted = None not in counts
     estimated = sum(len(text.encode()) // _BYTES_PER_TOKEN + 1 for text in _contents(requests))
@@ -82,7 +86,9 @@ def preview(
         requests=requests,
         prompt_tokens=sum(counts) if counted else estimated,
         counted=counted,
-        completion_tokens=sum(sampling.limit(request) for request in requests),
+        completion_tokens=sum(
+            sampling.limit(request) * (1 + benchmark.reflects) for benchmark, request in asked
+        ),
         price_in=price_in,
         price_out=price_out,
     )
