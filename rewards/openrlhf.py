@@ -26,6 +26,8 @@ from riftk.rewards.settings import read_scoring
 _TAIL = 200  # characters of a prompt by whose end it is found where its beginning was cut off
 _MAX_BODY = 256 * 2**20  # bytes
 
+read_scoring()  # OpenRLHF swallows what a reward raises: a mistake in the environment has to show on loading
+
 
 def reward_func(
     queries: Sequence[Any], prompts: Sequence[Any], labels: Sequence[Any], **_: Any

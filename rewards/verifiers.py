@@ -21,6 +21,8 @@ from riftk.rewards import Score, score
 from riftk.rewards.settings import read_scoring
 from riftk.rewards.tasks import COLUMNS
 
+read_scoring()  # a mistake in the environment shows when the function is plugged in, not in every rollout
+
 
 async def gated(task: Any, trace: Any) -> float:
     """The reward of a trace's last reply."""

@@ -144,6 +144,14 @@ def test_a_mistake_in_the_settings_is_loud(settings, error, said):
         verl.compute_score("gsm8k", GOOD, "8", ROW, **settings)
 
 
+@pytest.mark.parametrize("name", ["openrlhf", "verifiers", "trl"])
+def test_a_mistake_in_the_environment_shows_when_an_adapter_is_loaded(name):
+    program = f"import riftk.rewards.{name}"
+    environment = {**os.environ, "RIFTK_THINK": "tag"}
+    ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert "think must be one of" in ended.stderr
+
+
 # ------------------------------------------------------------------------------------------- each trainer
 
 

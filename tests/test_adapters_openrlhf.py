@@ -1,7 +1,7 @@
 """OpenRLHF's own rollout code with riftk's reward, from the file and over HTTP.
 
-Run in an environment with OpenRLHF: `python -m pytest -m openrlhf tests`. Without a GPU, `pip install --no-deps
-openrlhf` and torch, transformers, ray, aiohttp, datasets, pylatexenc, sympy are enough.
+Run in an environment with OpenRLHF: `python -m pytest -m openrlhf tests`. Without a GPU, `pip install
+--no-deps openrlhf` and torch, transformers, ray, aiohttp, datasets, pylatexenc, sympy are enough.
 """
 
 from __future__ import annotations
