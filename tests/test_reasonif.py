@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from openai_server import ChatServer, message
 from scripted import CAPITAL, COMMA, WORDS, ScriptedEngine, row, says
 
 from riftk.benchmarks import Benchmark, load_benchmark, reasonif
@@ -335,3 +339,28 @@ def test_sixty_of_the_published_rows_hold_every_kind(published):
     }  # fmt: skip
     assert len({row.constraints[0].id for row in rows if row.constraints}) == 6
     assert {row.source for row in rows} == {"gsm8k", "amc", "aime", "gpqa", "arc"}
+
+
+def test_the_commands_calibrate_and_evaluate_on_a_server(folder, tmp_path):
+    def riftk(server: ChatServer, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        call = [sys.executable, "-m", "riftk", command, "--engine", "openai", "--base-url", server.url]
+        call += ["--model", "m", "--think", "tags", "--data-dir", str(folder), *arguments]
+        environment = {**os.environ, "OPENAI_API_KEY": "sk-x"}
+        return subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
+
+    with ChatServer(lambda body, number: message(says("one two three four five six seven"))) as server:
+        limits, out = str(tmp_path / "limits"), str(tmp_path / "out")
+        measured = riftk(server, "calibrate", "--out", limits, "--samples", "2")
+        assert measured.returncode == 0, measured.stderr
+        assert "gsm8k: less than 7 words" in measured.stdout
+        asked = ("--benchmarks", "reasonif:reasoning", "--out", out)
+        refused = riftk(server, "eval", *asked)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert "measure them with riftk calibrate" in refused.stderr
+        done = riftk(server, "eval", *asked, "--limits", limits)
+        assert done.returncode == 0, done.stderr
+        assert "less than 7 words" in server.bodies[-1]["messages"][0]["content"]
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert results["configs"]["reasonif-reasoning"]["word_limits"].startswith(
+        "20th percentile of the traces of m"
+    )

@@ -113,3 +113,50 @@ def test_smallest_difference_is_found_at_the_promised_rate():
     assert rs.smallest_difference(5) is None
     assert rs.smallest_difference(6) == 1.0
     assert rs.smallest_difference(1500) < rs.smallest_difference(300) < rs.smallest_difference(60)
+
+
+def test_pass_at_k_is_the_share_of_draws_with_a_right_one():
+    # All ways to draw k of n completions, counted.
+    from itertools import combinations
+
+    for n, correct, k in [(4, 1, 2), (5, 2, 3), (6, 0, 4), (6, 6, 1), (6, 5, 2)]:
+        draws = list(combinations([1] * correct + [0] * (n - correct), k))
+        expected = sum(any(draw) for draw in draws) / len(draws)
+        assert rs.pass_at_k([correct], [n], k).value == pytest.approx(expected)
+    assert rs.pass_at_k([1, 3, 0], [4, 4, 4], 1).value == pytest.approx(4 / 12)
+    with pytest.raises(ValueError, match=r"pass@5 needs 5 completions of every item, and there are 4"):
+        rs.pass_at_k([1, 2], [4, 8], 5)
+    with pytest.raises(ValueError, match="at least 1"):
+        rs.pass_at_k([1], [4], 0)
+
+
+def test_totals_of_items_give_what_their_observations_give():
+    generator = np.random.default_rng(5)
+    items = generator.integers(0, 30, 200)
+    values = generator.random(200)
+    sums, counts = np.bincount(items, weights=values), np.bincount(items)
+    assert rs.estimate_of_totals(sums, counts) == rs.estimate(values, items)
+    assert rs.estimate_of_totals([1, 0, 1], [1, 1, 1]) == rs.proportion(2, 3)
+    assert rs.estimate_of_totals([], []) == rs.NOTHING
+
+
+def test_correlations_agree_with_least_squares():
+    generator = np.random.default_rng(6)
+    length = generator.normal(size=40)
+    first, second = length + generator.normal(size=40), -length + generator.normal(size=40)
+    assert rs.pearson(first, second) == pytest.approx(np.corrcoef(first, second)[0, 1])
+
+    def residual(values):
+        return values - np.polyval(np.polyfit(length, values, 1), length)
+
+    expected = np.corrcoef(residual(first), residual(second))[0, 1]
+    assert rs.partial_correlation(first, second, length) == pytest.approx(expected)
+
+
+def test_correlations_that_there_are_not():
+    assert rs.pearson([1, 2], [2, 1]) is None
+    assert rs.pearson([1, 1, 1], [1, 2, 3]) is None
+    assert rs.partial_correlation([1, 2, 3], [3, 1, 2], [1, 3, 2]) is None
+    assert rs.partial_correlation([1, 2, 3, 4], [4, 1, 3, 2], [1, 2, 3, 4]) is None
+    with pytest.raises(ValueError, match="needs pairs"):
+        rs.pearson([1, 2, 3], [1, 2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,14 +48,17 @@ def appending(path: Path, drop: Callable[[Mapping[str, Any]], bool] | None = Non
 
 
 def put_in_order(path: Path) -> None:
-    """Sort the lines of a samples file by item and sample. Only their places are held in memory."""
-    places, offset = [], 0
+    """Sort the lines of a samples file by item and sample. Only three numbers a line are held in memory."""
+    items, samples, offsets = array("q"), array("q"), array("q")
+    offset, in_order, last = 0, True, (-1, -1)
     for line in _lines(path):
         sample = json.loads(line)
-        places.append((sample["doc_id"], sample["sample"], offset))
+        place = (sample["doc_id"], sample["sample"])
+        in_order, last = in_order and place >= last, place
+        for column, value in zip((items, samples, offsets), (*place, offset), strict=True):
+            column.append(value)
         offset += len(line)
-    in_order = sorted(places)
-    if in_order == places:
+    if in_order:
         return
     with open(path, "rb") as file:
 
@@ -62,20 +66,24 @@ def put_in_order(path: Path) -> None:
             file.seek(offset)
             return file.readline()
 
-        _rewrite(path, (line_at(offset) for _, _, offset in in_order))
+        order = sorted(range(len(items)), key=lambda line: (items[line], samples[line]))
+        _rewrite(path, (line_at(offsets[line]) for line in order))
 
 
 def once(path: Path, expected: int) -> Iterator[dict[str, Any]]:
     """The samples of a finished file; each item's each sample just once."""
-    seen: set[str] = set()
+    seen: dict[str, int] = {}  # the samples of an item as bits
+    count = 0
     for sample in read_jsonl(path) if path.is_file() else ():
-        key = sample_key(sample["item_id"], sample["sample"])
-        if key in seen:
+        item, bit = sample["item_id"], 1 << sample["sample"]
+        if seen.get(item, 0) & bit:
+            key = sample_key(item, sample["sample"])
             raise ValueError(f"{path} holds {key} twice; delete one of the two lines")
-        seen.add(key)
+        seen[item] = seen.get(item, 0) | bit
+        count += 1
         yield sample
-    if len(seen) != expected:
-        raise ValueError(f"{path} holds {len(seen)} of {expected} samples; run the same command again")
+    if count != expected:
+        raise ValueError(f"{path} holds {count} of {expected} samples; run the same command again")
 
 
 def counting(samples: Iterable[dict[str, Any]], usage: dict[str, int]) -> Iterator[dict[str, Any]]:

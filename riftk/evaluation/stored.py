@@ -6,7 +6,7 @@ import hashlib
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ def score_stored(
     _check_folder(out, origin)
     benchmark = benchmarks[0] if benchmarks else None
     task = benchmark.name if benchmark else path.stem.removeprefix("samples_")
-    source = _Own(path, benchmark) if own else _Plain(path, benchmark, think)
+    source = (_Own if own else _Plain)(path, benchmark, think)
     file = out / f"samples_{task}.jsonl"
     if file.resolve() == path.resolve():
         raise ValueError(f"{path} would be overwritten; give another --out")
@@ -78,18 +78,20 @@ def score_stored(
     return refresh(out)
 
 
-@dataclass
 class _Outputs:
-    """Cases of a file, and how many samples each item has got."""
+    """Cases of a file, and how many samples each item has got.
 
-    path: Path
-    benchmark: Benchmark | None
-    counts: array[int] = field(default_factory=lambda: array("l"))
+    Args:
+        path: the file.
+        benchmark: whose items were answered; None where the file holds them.
+        think: how the model marks its reasoning, where records do not say it.
+    """
 
-    def __post_init__(self) -> None:
-        rows = self.benchmark.rows if self.benchmark else ()
+    def __init__(self, path: Path, benchmark: Benchmark | None, think: str | None) -> None:
+        self.path, self.benchmark, self.think = path, benchmark, think
+        rows = benchmark.rows if benchmark else ()
         self.places = {row.item_id: place for place, row in enumerate(rows)}
-        self.counts.extend([0] * len(rows))
+        self.counts = array("l", [0] * len(rows))
 
     def cases(self) -> Iterator[tuple[Case, dict[str, Any]]]:
         """Each output as a case, with the columns of its record that are kept."""
@@ -137,11 +139,8 @@ class _Own(_Outputs):
             yield replace(case, doc_id=place, sample=self.next_sample(place)), carried
 
 
-@dataclass
 class _Plain(_Outputs):
     """Outputs of any harness."""
-
-    think: str | None = None
 
     def cases(self) -> Iterator[tuple[Case, dict[str, Any]]]:
         rows, lines = self.benchmark.rows, 0
