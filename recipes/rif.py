@@ -46,6 +46,7 @@ class RifArguments(EvaluationArguments, SynthesisArguments):
     dataset: str | None = option(None, "finished dataset (JSONL) instead of synth")
     checkpoint: str | None = option(None, "trained model to evaluate instead of train")
     loss_on: Literal["reasoning", "response", "both"] = option("both", "what is trained")
+    base_share: float = option(0.0, "share of the base's weights in the final model (WiSE-FT)")
 
 
 def main() -> None:
@@ -58,13 +59,15 @@ def main() -> None:
     job.evaluate_before()
     job.synthesize()
     if job.wants("train") and not args.checkpoint and not job.run.is_finished("train"):
-        job.finetune(loss_on=args.loss_on)
+        job.finetune(loss_on=args.loss_on, base_share=args.base_share)
     job.evaluate_after()
 
 
 def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Stop at the first mistake, before anything is sampled, trained or written."""
     check_shared_inputs(args, training, model)
+    if not 0 <= args.base_share < 1:
+        raise ValueError(f"base_share must be at least 0 and below 1, not {args.base_share}")
     if "synth" in args.stages and not args.dataset:
         config = SynthConfig(
             **synth_options(args),

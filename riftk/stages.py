@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from riftk.averaging import average_with_base
 from riftk.benchmarks import load_benchmark, takes_limits
 from riftk.benchmarks.limits import DATASET, FILE, base_of, inherited_limits
 from riftk.data_synth import SynthConfig
@@ -129,11 +130,12 @@ class Job:
             riftk("synth", model=teacher or self.model.model_name_or_path, out=self.run.data, **options)
         _state().wait_for_everyone()
 
-    def finetune(self, *, loss_on: str, **model_options: Any) -> None:
+    def finetune(self, *, loss_on: str, base_share: float = 0.0, **model_options: Any) -> None:
         """Finetune with trl's SFTTrainer, the loss on exactly the tokens that `loss_on` names.
 
         Args:
             loss_on: "reasoning", "response" or "both".
+            base_share: share of the base's weights in the final model, see `riftk.averaging`.
             model_options: for `from_pretrained`, besides what the configurations say.
         """
         from datasets import Dataset
@@ -152,7 +154,7 @@ class Job:
             callbacks=self.callbacks(),
         )
         trainer.train(resume_from_checkpoint=self.run.last_checkpoint())
-        self.finish_training(trainer)
+        self.finish_training(trainer, base_share)
 
     def prepare_training(self, **model_options: Any) -> None:
         """Point the trainer's configuration into the run folder; every evaluated step is a checkpoint."""
@@ -168,13 +170,17 @@ class Job:
 
         return [CheckpointEvaluation(self)] if self.training.eval_steps else []
 
-    def finish_training(self, trainer: Any) -> None:
+    def finish_training(self, trainer: Any, base_share: float = 0.0) -> None:
         """Make `final/` from the checkpoint that the rule picks, or from the last state of the trainer."""
         chosen = choose(read_curve(self.run.path), self.args.select_by) if self.training.eval_steps else None
         if chosen is None or chosen.step == trainer.state.global_step:
             trainer.save_model(str(self.run.final))
         elif self.is_main:
             _copy_model(self.run.checkpoint(chosen.step), self.run.final)
+        _state().wait_for_everyone()
+        if self.is_main and base_share:
+            base = resolve(self.model.model_name_or_path)
+            average_with_base(self.run.final, base, base_share, **self.training.model_init_kwargs)
         _state().wait_for_everyone()
         self.run.mark_finished("train")
 
