@@ -153,16 +153,3 @@ def test_expressions_are_parsed_beside_the_antlr_that_hydra_pins():
 
     assert compare("robust", "(x+1)^2", "x^2+2x+1")
     assert not compare("robust", "(x+1)^2", "x^2+3x+1")
-
-
-def test_workers_of_ray_take_the_function_and_its_settings():
-    ray = pytest.importorskip("ray")
-    from riftk.rewards.verl import compute_score
-
-    ray.init(num_cpus=1, include_dashboard=False)
-    try:
-        reward = ray.remote(compute_score)
-        paid = ray.get([reward.remote("gsm8k", text, "8", ROW, think="prefilled") for text in TEXTS])
-        assert [one["score"] for one in paid] == EARNED
-    finally:
-        ray.shutdown()

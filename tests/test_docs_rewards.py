@@ -86,7 +86,7 @@ def test_the_lines_for_trl_train_two_steps(place, name, folder, monkeypatch):
 
 @pytest.mark.slow
 def test_the_line_for_trls_command_line_trains_two_steps(folder):
-    command = shlex.split(blocks("trl", "bash")[0])
+    command = shlex.split(blocks("trl", "bash")[0].replace("\\\n", " "))
     assert command[:3] == ["RIFTK_THINK=tags", "trl", "grpo"]
     (folder / "my_rows").mkdir()
     (folder / "my_rows" / "train.jsonl").write_bytes((folder / "rows.jsonl").read_bytes())
