@@ -108,6 +108,14 @@ def test_mistakes_in_a_file_are_named(tmp_path):
         score_stored(tmp_path / "o.jsonl", [items(2)], tmp_path / "run")
 
 
+def test_any_text_survives(tmp_path):
+    odd = "<think>lone \ud800 surrogate \u2028 and \x00</think>数 <answer>9</answer>"
+    (tmp_path / "o.jsonl").write_text(json.dumps({"item_id": "c0", "output": odd}) + "\n")
+    score_stored(tmp_path / "o.jsonl", [items(1)], tmp_path / "out")
+    [sample] = read_jsonl(tmp_path / "out" / "samples_items.jsonl")
+    assert sample["resps"] == [[odd]]
+
+
 @pytest.mark.parametrize("rules", ["mathif", "reasonif"])
 def test_stored_outputs_get_the_published_evaluators_verdicts(tmp_path, rules):
     """Every golden check as a stored output of its own: the mean of the file is the published mean."""

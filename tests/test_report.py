@@ -259,7 +259,7 @@ def test_what_a_model_wrote_takes_no_effect(tmp_path):
     assert "&lt;script&gt;alert(1)" in html
     honest = write_report(make_run(tmp_path / "honest", after=after)).read_text()
     headings = len(re.findall("^#+ ", honest, re.MULTILINE)) - 2  # two more examples there
-    headings -= 2  # and a table about the response, under two rulebooks
+    headings -= 3  # and a table about the response, under two rulebooks, and one by the length of traces
     assert len(re.findall("<h[1-6]>", html)) == headings
 
 

@@ -12,10 +12,23 @@ from typing import IO, Any
 
 from riftk.rows import read_jsonl
 
+# A lone surrogate, which UTF-8 has no bytes for, is written as the JSON escape that it reads back from.
+_SURROGATES = "backslashreplace"
+
 
 def write_sample(samples: IO[str], sample: Mapping[str, Any]) -> None:
     samples.write(json.dumps(sample, ensure_ascii=False) + "\n")
     samples.flush()
+
+
+def write_samples(path: Path, samples: Iterable[Mapping[str, Any]]) -> None:
+    """Write a whole samples file; it appears only when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    with open(part, "w", encoding="utf-8", errors=_SURROGATES) as file:
+        for sample in samples:
+            file.write(json.dumps(sample, ensure_ascii=False) + "\n")
+    part.replace(path)
 
 
 def sample_key(item_id: str, sample: int) -> str:
@@ -42,8 +55,7 @@ def appending(path: Path, drop: Callable[[Mapping[str, Any]], bool] | None = Non
         file.truncate(end)
         if drop is not None:
             _rewrite(path, (line for line in _lines(path) if not drop(json.loads(line))))
-        # A lone surrogate, which UTF-8 has no bytes for, is written as the JSON escape it reads back from.
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as lines:
+        with open(path, "a", encoding="utf-8", errors=_SURROGATES) as lines:
             yield lines
 
 

@@ -127,8 +127,8 @@ class LengthBins:
             values.append(value)
 
     def edges(self) -> list[float]:
-        """Upper ends of the bins but the last; empty where there are too few samples for bins."""
-        if len(self._lengths) < BINS:
+        """Upper ends of the bins but the last; empty below two samples a bin."""
+        if len(self._lengths) < 2 * BINS:
             return []
         return np.quantile(np.asarray(self._lengths), np.arange(1, BINS) / BINS).tolist()
 

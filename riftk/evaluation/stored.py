@@ -13,10 +13,10 @@ from typing import Any
 from riftk.benchmarks import Benchmark
 from riftk.engines.base import Generation
 from riftk.evaluation.configuration import CONFIG, make_config, read_config
-from riftk.evaluation.files import put_in_order, write_json
+from riftk.evaluation.files import put_in_order, write_json, write_samples
 from riftk.evaluation.runs import refresh
 from riftk.evaluation.scoring import Case, batched, score_all, stored_case
-from riftk.rows import Row, RowError, read_jsonl, write_jsonl
+from riftk.rows import Row, RowError, read_jsonl
 
 _OUTPUTS = ("output", "outputs", "response", "responses", "completion", "completions", "text", "generation")
 _NO_SAMPLING = dict.fromkeys(("temperature", "top_p", "max_tokens", "seed"))
@@ -71,7 +71,7 @@ def score_stored(
     file = out / f"samples_{task}.jsonl"
     if file.resolve() == path.resolve():
         raise ValueError(f"{path} would be overwritten; give another --out")
-    write_jsonl(file, _scored(source))
+    write_samples(file, _scored(source))
     put_in_order(file)
     config = _config(path, task, source, first, think, pass_at)
     write_json(out / CONFIG, {**config, "stored": origin})
@@ -226,28 +226,26 @@ def _config(
     pass_at: Sequence[int],
 ) -> dict[str, Any]:
     """The configuration of the folder: that of the run that made the outputs where it lies beside them."""
-    before = read_config(path.parent) if (path.parent / CONFIG).is_file() else None
-    if before is None or task not in before["tasks"]:
-        before = None
-    engine = before["engine"] if before else {"engine": "stored", "model": path.stem, "think": str(think)}
-    sampling = before["sampling"] if before else _NO_SAMPLING
     per_item = max(source.counts)
     if beyond := [k for k in pass_at if not 1 <= k <= per_item]:
         raise ValueError(f"pass@{beyond[0]} needs {beyond[0]} samples per item; there are {per_item}")
+    run = read_config(path.parent) if (path.parent / CONFIG).is_file() else {}
+    tasks = run.get("tasks", {})
+    if task in tasks:
+        engine, sampling = run["engine"], run["sampling"]
+    else:
+        engine, sampling = {"engine": "stored", "model": path.stem, "think": str(think)}, _NO_SAMPLING
     benchmarks = [source.benchmark] if source.benchmark else []
     config = make_config(engine, benchmarks, sampling, per_item, pass_at)
     if not benchmarks:
-        config["tasks"][task] = (
-            before["tasks"][task]
-            if before
-            else {
-                "rules": list(first["verdicts"]),
-                "split": "test",
-                "version": "1",
-                "items": len(source.places),
-                "items_sha": _items_sha(source.places),
-            }
-        )
+        unknown = {
+            "rules": list(first["verdicts"]),
+            "split": "test",
+            "version": "1",
+            "items": len(source.places),
+            "items_sha": _items_sha(source.places),
+        }
+        config["tasks"][task] = tasks.get(task, unknown)
     return config
 
 
