@@ -184,6 +184,7 @@ def _row(config: RowsConfig, number: int, problem: Problem, count: int) -> Row:
         answer_type=problem.answer_type,
         constraints=constraints,
         source=problem.source,
+        rules=config.style,
     )
 
 
@@ -224,6 +225,7 @@ def verl_record(row: Row, index: int, split: str = "train") -> dict[str, Any]:
             "item_id": row.item_id,
             "answer_type": row.answer_type,
             "constraints": json.dumps([c.to_dict() for c in row.constraints], ensure_ascii=False),
+            "rules": row.rules,
             "question": row.user_text,  # verl gives its reward functions no prompt
         },
     }
@@ -244,7 +246,7 @@ def write_verl(rows: Iterable[Row], path: Path) -> int:
         "reward_model": pa.struct({"style": text, "ground_truth": text}),
         "extra_info": pa.struct(
             {"index": pa.int64()}
-            | dict.fromkeys(("split", "item_id", "answer_type", "constraints", "question"), text)
+            | dict.fromkeys(("split", "item_id", "answer_type", "constraints", "rules", "question"), text)
         ),
     }
     schema = pa.schema(list(columns.items()))

@@ -47,8 +47,8 @@ class Scoring:
     Args:
         target: the constraints that count: on the "reasoning", on the "response", or "both".
         credit: "binary" counts followed constraints, "graded" takes each verdict's score.
-        rules: a rulebook, or "both": robust and, where there is one, the benchmark's published rulebook
-            (`published_rules`); a constraint is followed when it is by both.
+        rules: a rulebook, or "both": robust and, where there is one, the benchmark's published rulebook (the
+            row's `rules`, else `published_rules`); a constraint is followed when it is by both.
         think: how the model marks its reasoning (`riftk.completions.think_mode`). Where a trace is expected,
             a completion without a closing marker is unfinished and earns nothing: trainers hand over
             completions without the prompt, so a cut-off trace may carry no tag (huggingface/trl#6966).
@@ -259,7 +259,7 @@ def _score_output(
     unclosed = unfinished(output)
     credits: list[float] | None = None
     if "followed" in parts and asked:
-        credits = [0.0] * len(asked) if unclosed else following(output, asked, scoring)
+        credits = [0.0] * len(asked) if unclosed else following(output, asked, scoring, task.rules)
     degenerate = None
     if "degenerate" in parts and scoring.guards and not unclosed:
         degenerate = find_degenerate(
@@ -303,13 +303,13 @@ def counted(task: Task, scoring: Scoring) -> list[Constraint]:
     return [constraint for constraint in task.constraints if scoring.target in ("both", constraint.target)]
 
 
-def check_judgeable(constraints: Sequence[Constraint], rules: str) -> None:
+def check_judgeable(constraints: Sequence[Constraint], rules: str, own: str = "") -> None:
     """Judge a sentence by each constraint, so that one that cannot be judged shows before a run.
 
     Raises:
         ConstraintError: unknown rules, a rulebook that lacks a constraint, a constraint without its judge.
     """
-    following(Output("<think>A sentence.</think>A sentence."), constraints, Scoring(rules=rules))
+    following(Output("<think>A sentence.</think>A sentence."), constraints, Scoring(rules=rules), own)
 
 
 def unfinished(output: Output) -> bool:
@@ -332,10 +332,10 @@ def well_formed(output: Output) -> bool:
     )
 
 
-def following(output: Output, asked: Sequence[Constraint], scoring: Scoring) -> list[float]:
+def following(output: Output, asked: Sequence[Constraint], scoring: Scoring, own: str = "") -> list[float]:
     """The credit of each constraint in [0, 1]: the lower one where two rulebooks judge."""
     credits = [1.0] * len(asked)
-    for rules, places in _rulebooks(asked, scoring.rules).items():
+    for rules, places in _rulebooks(asked, scoring.rules, own).items():
         verdicts = output.judge([asked[place] for place in places], [rules])[rules]
         for place, verdict in zip(places, verdicts, strict=True):
             earned = verdict.score if scoring.credit == "graded" else float(verdict.followed)
@@ -343,14 +343,14 @@ def following(output: Output, asked: Sequence[Constraint], scoring: Scoring) -> 
     return credits
 
 
-def _rulebooks(asked: Sequence[Constraint], rules: str) -> dict[str, list[int]]:
+def _rulebooks(asked: Sequence[Constraint], rules: str, own: str) -> dict[str, list[int]]:
     """The rulebooks that count, each with the places of the constraints that it judges."""
     everywhere = list(range(len(asked)))
     if rules != "both":
         return {rules: everywhere}
     books: dict[str, list[int]] = {"robust": everywhere}
     for place, constraint in enumerate(asked):
-        published = published_rules(constraint)
+        published = published_rules(constraint, own)
         if published is not None:
             books.setdefault(published, []).append(place)
     return books

@@ -100,7 +100,7 @@ class Reward:
                     )
             try:
                 task = read_task(row)
-                check_judgeable(self._counted(task), self.scoring.rules)
+                check_judgeable(self._counted(task), self.scoring.rules, task.rules)
             except ValueError as error:
                 raise RowError(f"{where}: {error}") from error
             applies += self._applies(task)

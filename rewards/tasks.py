@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from riftk.constraints import Constraint, ConstraintError, parse_constraint
+from riftk.constraints.published import RULEBOOKS
 from riftk.grading import ANSWER_TYPES
 from riftk.rows import RowError
 
-COLUMNS = ("constraints", "answer", "answer_type", "reference_length", "target_length")
+COLUMNS = ("constraints", "answer", "answer_type", "rules", "reference_length", "target_length")
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Task:
         reference_length: characters of the trace that the untrained model writes for this problem, for the
             guard against collapsing traces; None where unknown.
         target_length: tokens that the prompt asks for (`LengthReward`); None where it asks for none.
+        rules: published rulebook of the benchmark in whose words the prompt asks; "" where it is unknown.
     """
 
     constraints: tuple[Constraint, ...] = ()
@@ -33,6 +35,7 @@ class Task:
     answer_type: str = "math"
     reference_length: float | None = None
     target_length: float | None = None
+    rules: str = ""
 
 
 @lru_cache(maxsize=4096)
@@ -44,7 +47,7 @@ def _parsed(column: str) -> tuple[Constraint, ...]:
 
 
 def read_task(row: Mapping[str, Any]) -> Task:
-    """Read a row: `constraints` (JSON string or list), `answer`, `answer_type` and the two lengths.
+    """Read a row: `constraints` (JSON string or list), `answer`, `answer_type`, `rules` and the two lengths.
 
     Raises:
         RowError: constraints that are not JSON or not known, an answer type that does not exist.
@@ -60,6 +63,9 @@ def read_task(row: Mapping[str, Any]) -> Task:
     answer_type = row.get("answer_type") or "math"
     if answer_type not in ANSWER_TYPES:
         raise RowError(f"answer_type {answer_type!r} is none of {', '.join(ANSWER_TYPES)}")
+    rules = row.get("rules") or ""
+    if rules and rules not in RULEBOOKS:
+        raise RowError(f"rules {rules!r} is none of {', '.join(RULEBOOKS)}")
     answer = row.get("answer")
     return Task(
         parsed,
@@ -67,6 +73,7 @@ def read_task(row: Mapping[str, Any]) -> Task:
         answer_type,
         _length(row, "reference_length"),
         _length(row, "target_length"),
+        rules,
     )
 
 

@@ -167,6 +167,7 @@ def _problem_rows(args: RewardArguments, seed: int) -> Iterable[dict[str, Any]]:
             answer_type=one.problem.answer_type,
             constraints=() if constraint is None else (constraint,),
             source=one.problem.source,
+            rules=args.prompt,
         ).to_dict()
 
 

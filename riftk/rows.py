@@ -15,6 +15,7 @@ from typing import Any
 
 from riftk.constraints import Constraint, ConstraintError, parse_constraint
 from riftk.constraints.conflicts import Conflict, conflicts
+from riftk.constraints.published import RULEBOOKS
 from riftk.constraints.sentences import disagreements
 
 ANSWER_TYPES = ("math", "number", "choice", "label")
@@ -36,10 +37,12 @@ class Row:
         answer_type: how `riftk.grading.grade` reads it: "math", "number", "choice" or "label".
         constraints: what the completion must follow, in order; the same id may occur twice.
         source: data set the problem comes from, e.g. "gsm8k".
+        rules: published rulebook of the benchmark in whose words the prompt asks, e.g. "reasonif": rewards
+            judge by it; "" leaves the choice to `riftk.constraints.published.published_rules`.
 
     Raises:
-        RowError: an unknown answer type, or a sentence in the prompt that asks for something else than the
-            constraints say.
+        RowError: an unknown answer type or rulebook, or a sentence in the prompt that asks for something else
+            than the constraints say.
     """
 
     item_id: str
@@ -48,12 +51,15 @@ class Row:
     answer_type: str = "math"
     constraints: tuple[Constraint, ...] = ()
     source: str = ""
+    rules: str = ""
 
     def __post_init__(self) -> None:
         if self.answer_type not in ANSWER_TYPES:
             raise RowError(
                 f"{self.item_id}: answer_type {self.answer_type!r} is none of {', '.join(ANSWER_TYPES)}"
             )
+        if self.rules and self.rules not in RULEBOOKS:
+            raise RowError(f"{self.item_id}: rules {self.rules!r} is none of {', '.join(RULEBOOKS)}")
         if problems := disagreements(self.constraints, self.user_text):
             raise RowError(f"{self.item_id}: {'; '.join(problems)}")
 
@@ -70,6 +76,7 @@ class Row:
             "answer_type": self.answer_type,
             "constraints": json.dumps([c.to_dict() for c in self.constraints], ensure_ascii=False),
             "source": self.source,
+            **({"rules": self.rules} if self.rules else {}),
         }
 
     @classmethod
@@ -94,6 +101,7 @@ class Row:
                 answer_type=data.get("answer_type") or "math",
                 constraints=_constraints(data.get("constraints")),
                 source=str(data.get("source") or ""),
+                rules=str(data.get("rules") or ""),
             )
         except RowError as error:
             raise RowError(f"{where}: {error}") from error

@@ -176,6 +176,23 @@ def test_the_published_rulebook_of_a_constraint():
     assert rules_of("detectable_format:title", "reasoning") is None
 
 
+def test_the_rulebook_of_the_rows_own_benchmark_goes_first():
+    capitals = [{"id": "change_case:english_capital", "args": {}, "target": "response"}]
+    row = {"constraints": json.dumps(capitals), "answer": "8", "answer_type": "number"}
+    text = f"<think>{TRACE}</think>TOM HAS EIGHT APPLES NOW. <answer>8</answer>"
+    # MathIF's evaluator would judge nothing but the "8" between the tags that ReasonIF's prompt asks for.
+    assert score(text, row).followed == 0.0
+    assert score(text, {**row, "rules": "reasonif"}).followed == 1.0
+    limit = [
+        {"id": "length_constraint_checkers:number_words", "args": {"num_words": 9}, "target": "response"}
+    ]
+    limited = {**row, "constraints": json.dumps(limit), "rules": "reasonif"}
+    assert score(text, limited).followed == 1.0
+    assert GatedReward().check_dataset([limited]) == 1
+    with pytest.raises(RowError, match="reasonif-99"):
+        GatedReward().check_dataset([{**row, "rules": "reasonif-99"}])
+
+
 def test_both_takes_the_lower_verdict():
     end = json.dumps(
         [{"id": "startend:end_checker", "args": {"end_phrase": "Over and out"}, "target": "reasoning"}]

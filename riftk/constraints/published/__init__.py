@@ -52,13 +52,17 @@ def add_rulebook(
             _PUBLISHED_BY[target] += (name,)
 
 
-def published_rules(constraint: Constraint) -> str | None:
+def published_rules(constraint: Constraint, own: str = "") -> str | None:
     """The published rulebook that a benchmark would judge a constraint by; None where there is none.
 
-    ReasonIF's for a constraint on the reasoning that it has, else MathIF's, IFEval's or CoTControl's, the
-    first that has the id.
+    That of the row's own benchmark, else ReasonIF's for a constraint on the reasoning, else MathIF's,
+    IFEval's or CoTControl's: the first that has the id.
+
+    Args:
+        constraint: on the reasoning or on the response.
+        own: rulebook of the benchmark in whose words the prompt asks; "" where that is not known.
     """
-    books = _PUBLISHED_BY[constraint.target]
+    books = (own, *_PUBLISHED_BY[constraint.target]) if own else _PUBLISHED_BY[constraint.target]
     return next((rules for rules in books if constraint.id in RULEBOOKS[rules]), None)
 
 
