@@ -33,8 +33,9 @@ LAYERS = (
         "riftk.supervision",
     },
     {
-        "riftk.auditing", "riftk.averaging", "riftk.data_synth", "riftk.evaluation", "riftk.monitoring", "riftk.preflight",
-        "riftk.report", "riftk.rewards", "riftk.rl", "riftk.selection", "riftk.tiny", "riftk.training",
+        "riftk.auditing", "riftk.averaging", "riftk.data_synth", "riftk.evaluation", "riftk.monitoring",
+        "riftk.preflight", "riftk.report", "riftk.rewards", "riftk.rl", "riftk.selection", "riftk.tiny",
+        "riftk.training",
     },
     {"riftk.engine_options", "riftk.stages"},
     {"riftk.commands"},
