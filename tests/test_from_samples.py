@@ -167,9 +167,9 @@ def peak_of(count: int, folder: Path) -> int:
 
 
 def test_memory_does_not_grow_with_the_samples(tmp_path):
-    peak_of(500, tmp_path)  # what is loaded once
-    small, large = peak_of(1000, tmp_path), peak_of(4000, tmp_path)
-    per_sample = (large - small) / 3000
+    peak_of(300, tmp_path)  # what is loaded once
+    small, large = peak_of(600, tmp_path), peak_of(1600, tmp_path)
+    per_sample = (large - small) / 1000
     assert per_sample < 500  # places and lengths, never texts: a record has more than 2,000 bytes
 
 
