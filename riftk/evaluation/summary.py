@@ -36,6 +36,7 @@ from riftk.statistics import Estimate, estimate_of_totals, paired_difference, pa
 TARGETS = ("reasoning", "response")
 FLAGS = ("truncated", "unclosed", "no_reasoning", "empty", "errored")
 LENGTHS = ("reasoning_words", "reasoning_tokens", "completion_tokens")
+QUADRANTS = ("correct_followed", "correct_unfollowed", "wrong_followed", "wrong_unfollowed")
 PARTS = ("source", "constraints")
 # Figures that are also given for parts of the items.
 _DIVIDED = re.compile(r"((reasoning|response)_(ifs|sacc|joint)|accuracy(_plain|_instructed)?),.+")
@@ -64,32 +65,42 @@ def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield f"accuracy_{asked},{rules}", float(right)
         if not (errored or flags["truncated"]):
             yield f"accuracy_completed,{rules}", float(right)
-    closed = sample["status"] == "closed" and not flags["truncated"]
-    first = sample.get("first_turn")
-    if first is not None:
+    if "first_turn" in sample:
         yield "second_turn,none", float(sample["turn"] == 2)
-    for rules, verdicts in sample["verdicts"].items():
-        right = correct.get(rules, correct.get("robust"))
+    for rules in sample["verdicts"]:
         for target in TARGETS:
-            judged = _of_target(sample, verdicts, target)
-            if not judged:
-                continue
-            everything = all(kept for _, kept in judged)
-            yield f"{target}_ifs,{rules}", float(everything)
-            yield f"{target}_sacc,{rules}", sum(kept for _, kept in judged) / len(judged)
-            if closed:
-                yield f"{target}_ifs_closed,{rules}", float(everything)
-            if first is not None:
-                before = _of_target(sample, first["verdicts"][rules], target)
-                yield f"{target}_ifs_first_turn,{rules}", float(all(kept for _, kept in before))
-            if right is not None:
-                yield f"{target}_joint,{rules}", float(everything and right)
-                for answered in ("correct", "wrong"):
-                    for kept in ("followed", "unfollowed"):
-                        here = (right == (answered == "correct")) and (everything == (kept == "followed"))
-                        yield f"{target}_{answered}_{kept},{rules}", float(here)
-            for name in dict.fromkeys(name for name, _ in judged):  # an id that occurs twice counts once
-                yield f"{target}_ifs/{name},{rules}", float(all(k for n, k in judged if n == name))
+            yield from _following(sample, rules, target, correct.get(rules, correct.get("robust")))
+
+
+def _following(
+    sample: Mapping[str, Any], rules: str, target: str, right: bool | None
+) -> Iterator[tuple[str, float]]:
+    """What a sample says about the instructions on a target; nothing where there are none.
+
+    Args:
+        sample: the record.
+        rules: by which rulebook.
+        target: "reasoning" or "response".
+        right: whether the answer is right; None without a gold answer.
+    """
+    judged = _of_target(sample, sample["verdicts"][rules], target)
+    if not judged:
+        return
+    everything = all(kept for _, kept in judged)
+    yield f"{target}_ifs,{rules}", float(everything)
+    yield f"{target}_sacc,{rules}", sum(kept for _, kept in judged) / len(judged)
+    if sample["status"] == "closed" and sample["finish_reason"] != "length":
+        yield f"{target}_ifs_closed,{rules}", float(everything)
+    if "first_turn" in sample:
+        before = _of_target(sample, sample["first_turn"]["verdicts"][rules], target)
+        yield f"{target}_ifs_first_turn,{rules}", float(all(kept for _, kept in before))
+    if right is not None:
+        yield f"{target}_joint,{rules}", float(everything and right)
+        here = f"{'correct' if right else 'wrong'}_{'followed' if everything else 'unfollowed'}"
+        for quadrant in QUADRANTS:
+            yield f"{target}_{quadrant},{rules}", float(quadrant == here)
+    for name in dict.fromkeys(name for name, _ in judged):  # an id that occurs twice counts once
+        yield f"{target}_ifs/{name},{rules}", float(all(kept for other, kept in judged if other == name))
 
 
 class Tally:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from riftk.evaluation.summary import QUADRANTS
 from riftk.report.comparison import headline
 from riftk.report.curves import FIGURES
 
@@ -170,12 +171,11 @@ def _quadrants(report: Report, task: str, of_task: str) -> list[str]:
     """Correct or not, followed or not (MathIF, Figure 4)."""
     estimates = report["after"]["estimates"][task]
     rows = [
-        (f"{answered}, {kept} ({target}, `{rules}`)", key)
+        (f"{quadrant.replace('_', ', ')} ({target}, `{rules}`)", key)
         for target in ("reasoning", "response")
         for rules in report["after"]["configs"][task]["rules"]
-        for answered in ("correct", "wrong")
-        for kept in ("followed", "unfollowed")
-        if (key := f"{target}_{answered}_{kept},{rules}") in estimates
+        for quadrant in QUADRANTS
+        if (key := f"{target}_{quadrant},{rules}") in estimates
     ]
     return [f"## Correct and followed{of_task}", _figures(report, task, rows)] if rows else []
 
