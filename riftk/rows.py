@@ -87,17 +87,19 @@ class Row:
         missing = [key for key in ("item_id", "prompt") if key not in data]
         if missing:
             raise RowError(f"{where}: column {missing[0]!r} is missing; found {sorted(data)}")
-        prompt = data["prompt"]
-        if not isinstance(prompt, list | tuple) or not all(
-            isinstance(message, Mapping) and {"role", "content"} <= message.keys() for message in prompt
-        ):
-            demand = 'prompt must be a list of messages {"role": ..., "content": ...}'
-            raise RowError(f"{where} ({data['item_id']}): {demand}")
+        item_id, prompt, answer = data["item_id"], data["prompt"], data.get("answer")
+        if not isinstance(item_id, str | int) or item_id == "":
+            raise RowError(f"{where}: item_id must be a text or a number, not {item_id!r}")
+        if not isinstance(prompt, list | tuple) or not prompt or not all(map(_is_message, prompt)):
+            demand = 'prompt must be a list of messages {"role": ..., "content": ...} that hold texts'
+            raise RowError(f"{where} ({item_id}): {demand}")
+        if not isinstance(answer, str | int | float | None):
+            raise RowError(f"{where} ({item_id}): answer must be a text or a number, not {answer!r}")
         try:
             return cls(
-                item_id=str(data["item_id"]),
+                item_id=str(item_id),
                 prompt=tuple(prompt),
-                answer="" if data.get("answer") is None else str(data["answer"]),
+                answer="" if answer is None else str(answer),
                 answer_type=data.get("answer_type") or "math",
                 constraints=_constraints(data.get("constraints")),
                 source=str(data.get("source") or ""),
@@ -109,9 +111,20 @@ class Row:
             raise RowError(f"{where} ({data['item_id']}): {error}") from error
 
 
+def _is_message(message: Any) -> bool:
+    return isinstance(message, Mapping) and all(
+        isinstance(message.get(key), str) for key in ("role", "content")
+    )
+
+
 def _constraints(column: Any) -> tuple[Constraint, ...]:
     """The constraints of a row: JSON, or a list of mappings; None and "" hold none."""
-    specs = json.loads(column) if isinstance(column, str) and column else column or []
+    if column is None or column == "":
+        return ()
+    try:
+        specs = json.loads(column) if isinstance(column, str) else column
+    except (ValueError, RecursionError) as error:
+        raise ConstraintError(f"constraints are not JSON ({error})") from None
     if not isinstance(specs, list | tuple):
         raise ConstraintError(f"constraints must be a list, not {specs!r}")
     return tuple(parse_constraint(spec) for spec in specs)

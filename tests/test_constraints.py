@@ -139,12 +139,22 @@ def test_how_much_is_enough_depends_on_the_target(target, text, wanted):
         ({"id": "language:reasoning_language", "args": None}, "'language' is missing"),
         ({"id": "language:reasoning_language", "args": {"language": "de"}}, "'language'"),
         ({"id": "language:reasoning_language", "args": {"language": ["fr"]}}, "'language'"),
+        ({"id": "language:reasoning_language", "args": {"language": {"fr": 1}}}, "'language'"),
+        ({"id": "language:response_language", "args": {"language": [["fr"]]}}, "'language'"),
         ({"id": "startend:end_checker", "args": {"end_phrase": ""}}, "'end_phrase'"),
         ({"id": "startend:end_checker", "args": {"end_phrase": " .. "}}, "'end_phrase'"),
         ({"id": "startend:end_checker", "args": {"end_phrase": 7}}, "'end_phrase'"),
         ({"id": "length_constraint_checkers:number_words", "args": {"num_words": None}}, "'num_words'"),
         ({"id": "length_constraint_checkers:number_words", "args": {"num_words": -1}}, "'num_words'"),
         ({"id": "length_constraint_checkers:number_words", "args": {"num_words": "many"}}, "'num_words'"),
+        ({"id": "length_constraint_checkers:number_words", "args": {"num_words": 10**400}}, "'num_words'"),
+        (
+            {
+                "id": "length_constraints:number_words",
+                "args": {"num_words": 10**400, "relation": "less than"},
+            },
+            "'num_words'",
+        ),
         ({"id": "length_constraint_checkers:number_words", "args": {"num_words": 1.5}}, "'num_words'"),
         ({"id": "length_constraint_checkers:number_words", "args": {"num_words": True}}, "'num_words'"),
         (

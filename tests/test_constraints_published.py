@@ -14,7 +14,7 @@ import pytest
 
 from riftk.constraints import check, parse_constraint
 from riftk.constraints.conflicts import conflicts
-from riftk.constraints.published.nltk_capitals import capital_tokens
+from riftk.constraints.published.nltk_capitals import capital_tokens_39, capital_tokens_310
 from riftk.constraints.published.seeded_langdetect import detect
 from riftk.constraints.wrapping import MATHIF_BASE_INSTRUCTION
 
@@ -75,23 +75,34 @@ def test_language_is_that_of_the_seeded_package():
 
 
 @pytest.mark.parametrize(
-    ("text", "count"),  # as nltk 3.9.1 has it
+    ("text", "of_39", "of_310"),  # as nltk 3.9.1 and 3.10.4 have it
     [
-        ("This is VERY IMPORTANT indeed", 2),
-        ("A cat and I walk", 2),
-        ("We CANNOT do it. GIMME that; 'TIS OURS", 7),
-        ("IT'S done, WE'LL see, DON'T", 6),
-        ("O'K and 'S", 3),
-        ("$F=MA$ and $E=MC$ and X1", 3),
-        ("**NOTE** A,B but A,1 and A:B, C--D", 8),
-        ("FIRST—SECOND WELL-KNOWN", 2),
-        ('(A)(B) "C"D A..B a.B', 6),
-        ("É ß Ω", 2),
-        ("𝐀𝐁 and 𝐜", 1),
+        ("This is VERY IMPORTANT indeed", 2, 2),
+        ("A cat and I walk", 2, 2),
+        ("We CANNOT do it. GIMME that; 'TIS OURS", 7, 6),
+        ("I WANNA go", 3, 3),
+        ("IT'S done, WE'LL see, DON'T", 6, 6),
+        ("O'K and 'S", 3, 2),
+        ("$F=MA$ and $E=MC$ and X1", 3, 3),
+        ("**NOTE** A,B but A,1 and A:B, C--D", 8, 8),
+        ("FIRST—SECOND WELL-KNOWN", 2, 3),
+        ("that's 'HIGH' art", 1, 1),
+        ('(A)(B) "C"D A..B a.B', 6, 6),
+        ("É ß Ω", 2, 2),
+        ("𝐀𝐁 and 𝐜", 1, 1),
     ],
 )
-def test_capital_words_are_nltk_s(text, count):
-    assert capital_tokens(text) == count
+def test_capital_words_are_nltk_s(text, of_39, of_310):
+    assert capital_tokens_39(text) == of_39
+    assert capital_tokens_310(text) == of_310
+
+
+def test_mathif_counts_capital_words_as_nltk_39_and_ifeval_as_nltk_310():
+    args = {"capital_frequency": 2, "capital_relation": "at least"}
+    spec = {"id": "change_case:capital_word_frequency", "args": args}
+    text = "it was their FIRST—SECOND chance"
+    followed = {rules: check(spec, text, rules).followed for rules in ("mathif", "ifeval", "ifeval-loose")}
+    assert followed == {"mathif": False, "ifeval": True, "ifeval-loose": True}
 
 
 def test_a_keyword_that_is_no_regular_expression_is_a_verdict_and_no_crash():

@@ -39,7 +39,14 @@ def test_a_row_survives_the_round_trip_with_repeated_constraints(tmp_path):
     [
         ({"constraints": json.dumps([{"id": "punctuation:no_commas", "args": {}}])}, "punctuation:no_commas"),
         ({"constraints": "not json"}, "row 1"),
+        ({"constraints": False}, "must be a list, not False"),
+        ({"constraints": {}}, "must be a list, not {}"),
+        ({"constraints": "[" * 100_000}, "not JSON"),
         ({"answer_type": "essay"}, "essay"),
+        ({"answer": ["4"]}, "answer must be"),
+        ({"item_id": None}, "item_id must be"),
+        ({"prompt": []}, "prompt must be"),
+        ({"prompt": [{"role": "user", "content": None}]}, "prompt must be"),
     ],
 )
 def test_a_bad_row_names_itself(tmp_path, change, message):

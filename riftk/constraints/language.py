@@ -89,7 +89,7 @@ class ReasoningLanguage(Constraint):
 
     def validate(self) -> None:
         known = languages.REASONIF_LANGUAGES
-        self.require(self.language in known, "language", f"one of {', '.join(known)}")
+        self.require(self.language in tuple(known), "language", f"one of {', '.join(known)}")
 
     @property
     def name(self) -> str:
@@ -121,7 +121,7 @@ class ResponseLanguage(Constraint):
 
     def validate(self) -> None:
         known = languages.MATHIF_LANGUAGES
-        self.require(self.language in known, "language", f"one of {', '.join(known)}")
+        self.require(self.language in tuple(known), "language", f"one of {', '.join(known)}")
 
     @property
     def name(self) -> str:

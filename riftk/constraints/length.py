@@ -11,6 +11,7 @@ from .language import vacuous
 from .text import Text, full_sentences, word_count, word_tokens
 
 RELATIONS = ("less than", "at least")
+TOO_LARGE = 10**9  # no text has that many of anything
 
 
 def relation_holds(count: int, relation: str, limit: float) -> bool:
@@ -26,8 +27,9 @@ def relation_score(count: int, relation: str, limit: float) -> float:
 
 
 def whole_number(value: object, least: int) -> bool:
-    """Whether a value is a whole number of at least `least`; 3.0 is one, True is none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1 >= least
+    """Whether a value is a whole number of at least `least`, below `TOO_LARGE`; 3.0 is one, True none."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and least <= value < TOO_LARGE and value == value // 1
 
 
 def judge_count(spans: list[Span], relation: str, limit: int, thing: str) -> Verdict:
@@ -75,9 +77,9 @@ class NumberWords(Constraint):
         valid = not isinstance(self.num_words, bool)
         try:
             number = float(self.num_words)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             valid = False
-        valid = valid and 0 <= number < 1e9 and number == int(number)
+        valid = valid and 0 <= number < TOO_LARGE and number == int(number)
         self.require(valid, "num_words", "a whole number of words")
         self.require(self.relation in (None, *RELATIONS), "relation", " or ".join(map(repr, RELATIONS)))
 

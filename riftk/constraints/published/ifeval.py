@@ -1,6 +1,6 @@
 r"""IFEval's evaluator, verdict for verdict, as lm-evaluation-harness runs it (task `ifeval`, version 0.4.13).
 
-Fifteen of its rules were taken over by MathIF unchanged, and the one on JSON by ReasonIF; they are not
+Thirteen of its rules were taken over by MathIF unchanged, and the one on JSON by ReasonIF; they are not
 written twice. What is different from riftk's own rules, on purpose, because it is published so:
 
 - A placeholder is anything between square brackets on one line, nothing at all included.
@@ -8,8 +8,9 @@ written twice. What is different from riftk's own rules, on purpose, because it 
 - One of the three answers is enough, also beside another.
 - `***` divides paragraphs wherever it stands, in ***bold italics*** too; `******` divides responses.
 - Empty paragraphs are left out when paragraphs are counted and not when the nth is looked up.
-- Words and sentences are those of nltk 3.10, which a fresh installation gets, see `shared.in_word` and
-  `punkt`; until 3.9, words of Hindi and other scripts with vowel signs were cut at these.
+- Words, words in capitals and sentences are those of nltk 3.10, which a fresh installation gets, see
+  `shared.in_word`, `nltk_capitals` and `punkt`; until 3.9, words of Hindi and other scripts with vowel signs
+  were cut at these, and no dash divided words.
 - The language is langdetect's, drawn with seed 0, see `seeded_langdetect`.
 
 "ifeval-loose" is the published upper bound: a text follows when it, or the text without its first line, its
@@ -37,6 +38,7 @@ from ..punctuation import NoComma
 from ..text import Text
 from ..wrapping import Quotation, RepeatPrompt
 from . import mathif, reasonif, shared
+from .nltk_capitals import capital_tokens_310
 from .punkt import sentence_count
 
 _SENTENCES = {
@@ -62,7 +64,6 @@ _TAKEN_OVER = (
     RepeatPrompt,
     EndChecker,
     Quotation,
-    CapitalWordFrequency,
     EnglishCapital,
     EnglishLowercase,
     NoComma,
@@ -90,6 +91,10 @@ def judged_text(raw_output: str, target: str) -> str:
 
 def _number_words(constraint: ResponseWords, text: Text) -> Verdict:
     return shared.judge_word_matches(text, constraint.relation, constraint.limit, shared.as_nltk_reads)
+
+
+def _capital_words(constraint: CapitalWordFrequency, text: Text) -> Verdict:
+    return mathif.judge_capital_tokens(constraint, text, text.once(capital_tokens_310))
 
 
 def _letter_frequency(constraint: LetterFrequency, text: Text) -> Verdict:
@@ -214,6 +219,7 @@ RULES = {cls.id: mathif.RULES[cls.id] for cls in _TAKEN_OVER}
 RULES[JsonFormat.id] = reasonif.RULES[JsonFormat.id]
 RULES |= shared.not_blank(
     {
+        CapitalWordFrequency.id: _capital_words,
         ResponseWords.id: _number_words,
         LetterFrequency.id: _letter_frequency,
         NumberSentences.id: _number_sentences,

@@ -33,7 +33,7 @@ from ..punctuation import NoComma
 from ..text import Text
 from ..wrapping import Quotation, RepeatPrompt, common_prefix
 from . import shared
-from .nltk_capitals import capital_tokens
+from .nltk_capitals import capital_tokens_39
 from .seeded_langdetect import detect
 
 _SENTENCES = {
@@ -207,8 +207,8 @@ def _quotation(text: Text) -> Verdict:
     return broken(0.4 * (opened + closed), "of the quotation marks around the text there is one missing")
 
 
-def _capital_words(constraint: CapitalWordFrequency, text: Text) -> Verdict:
-    count = text.once(capital_tokens)
+def judge_capital_tokens(constraint: CapitalWordFrequency, text: Text, count: int) -> Verdict:
+    """Verdict on a number of tokens in capitals."""
     places = [(0, 0)] * count
     verdict = judge_count(
         places, constraint.capital_relation, int(constraint.capital_frequency), "words in capitals"
@@ -236,7 +236,7 @@ RULES = shared.not_blank(
         RepeatPrompt.id: _repeat_prompt,
         EndChecker.id: shared.judge_end_phrase,
         Quotation.id: lambda c, text: _quotation(text),
-        CapitalWordFrequency.id: _capital_words,
+        CapitalWordFrequency.id: lambda c, text: judge_capital_tokens(c, text, text.once(capital_tokens_39)),
         EnglishCapital.id: lambda c, text: _capital(text),
         EnglishLowercase.id: lambda c, text: _lowercase(text),
         NoComma.id: lambda c, text: shared.judge_commas(text),
