@@ -105,7 +105,7 @@ def check(
         show_verdicts(judged, console())
         raise typer.Exit(0 if all(one.verdict.followed for one in judged) else 1)
 
-    if input is None and sys.stdin.isatty():
+    if input is None and (sys.stdin is None or sys.stdin.isatty()):  # None: closed
         raise ValueError("nothing to check; give a text, --input FILE, or JSONL on standard input")
     columns = auditing.Columns(
         text=text_column,

@@ -154,6 +154,15 @@ def test_a_missing_library_is_one_sentence_that_names_the_extra(missing, argumen
     assert len(finished.stderr.splitlines()) == 1
 
 
+def test_a_closed_standard_input_is_one_sentence():
+    script = 'exec "$0" -m riftk.cli check --constraint punctuation:no_comma <&-'
+    finished = subprocess.run(
+        ["sh", "-c", script, sys.executable], capture_output=True, text=True, timeout=60
+    )
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("riftk: nothing to check"), finished.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "sentence"),
     [
