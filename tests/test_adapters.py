@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pickle
+import random
 import subprocess
 import sys
 import urllib.error
@@ -96,7 +97,7 @@ def test_gpt_oss_channels_are_read_with_and_without_their_special_tokens(earn, m
 
 
 HOSTILE: list[Any] = [
-    os.urandom(3000).decode("latin-1"),
+    random.Random(0).randbytes(3000).decode("latin-1"),
     "\ud800 half a character </think> 8",
     "<think>" + "a, b " * 2_000_000,  # 10 MB
     "(" * 100_000,
