@@ -135,7 +135,8 @@ def test_a_run_that_could_not_learn_stops_with_advice(tmp_path):
 def test_bad_input_is_refused_before_anything_starts(arguments, sentence, tmp_path, monkeypatch, capsys):
     (tmp_path / "rewards.yaml").write_text("model_name_or_path: m\nbf16: false\nrewards: [helpfulness]\n")
     (tmp_path / "empty.jsonl").touch()
-    row = {"item_id": "a", "prompt": [], "constraints": '[{"id": "punctuation:no_commas"}]'}
+    prompt = [{"role": "user", "content": "How many?"}]
+    row = {"item_id": "a", "prompt": prompt, "constraints": '[{"id": "punctuation:no_commas"}]'}
     (tmp_path / "constraint.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "unfinished").mkdir()
     (tmp_path / "unfinished" / "config.yaml").write_text("seed: 0\n")

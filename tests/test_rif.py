@@ -95,7 +95,7 @@ def test_training_starts_from_a_dataset_file_and_from_the_installed_module(run, 
         (["--no_such_flag", "1"], "no_such_flag"),
         (["--config", "no.yaml"], "no.yaml"),
         (["--dataset", "empty.jsonl"], "empty.jsonl holds no rows"),
-        (["--dataset", "string.jsonl"], "row 1: prompt must be a list of messages"),
+        (["--dataset", "string.jsonl"], "row 1 (a): prompt must be a list of messages"),
         (["--stages", "train", "eval"], "there is no dataset"),
         (["--stages", "cook"], "cook"),
         (["--checkpoint", "./no/checkpoint"], "./no/checkpoint does not exist"),
@@ -112,7 +112,9 @@ def test_training_starts_from_a_dataset_file_and_from_the_installed_module(run, 
 def test_bad_input_is_one_sentence_before_anything_starts(arguments, sentence, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("empty.jsonl").touch()
-    Path("columns.jsonl").write_text('{"item_id": "a", "prompt": []}\n')
+    Path("columns.jsonl").write_text(
+        '{"item_id": "a", "prompt": [{"role": "user", "content": "How many?"}]}\n'
+    )
     Path("string.jsonl").write_text('{"item_id": "a", "prompt": "How many?"}\n')
     Path("literal.yaml").write_text("model_name_or_path: m\nbf16: false\nloss_on: thoughts\n")
     Path("no_trace.jinja").write_text(trl_templates()["deepseek_r1_distill"], encoding="utf-8")
