@@ -136,11 +136,10 @@ def _contexts(text: str) -> Iterator[tuple[re.Match[str], str]]:
     start = end = 0  # of the word before the previous candidate
     previous: re.Match[str] | None = None
     for match in _CANDIDATE.finditer(text):
-        begin = end
-        for blank in " \t\n\r\x0b\x0c":
-            begin = max(begin, text.rfind(blank, begin, match.start()) + 1)
-        if begin == end:
-            begin = start
+        blank = end
+        for mark in " \t\n\r\x0b\x0c":
+            blank = max(blank, text.rfind(mark, blank, match.start()))
+        begin = blank + 1 if blank > end else start  # NLTK takes a blank at the very beginning for none
         if previous is not None and end <= begin:
             yield previous, text[start:end] + previous.group() + previous.group(1)
         previous, start, end = match, begin, match.start()
