@@ -231,17 +231,10 @@ def _task(row: Mapping[str, Any]) -> Task | str:
         return str(error)
 
 
-def _guarded(
-    output: Output,
-    task: Task,
-    correct: float | None,
-    scoring: Scoring,
-    prompt: Any,
-    parts: Sequence[Part],
-) -> Score:
-    """The score; a fault of riftk's own costs one reward and is logged with its traceback, not the run."""
+def _guarded(*arguments: Any) -> Score:
+    """The score of `_score_output`; a fault of riftk's own costs one reward and is logged with its traceback, not the run."""
     try:
-        return _score_output(output, task, correct, scoring, prompt, parts)
+        return _score_output(*arguments)
     except Exception as error:
         warn_once(f"judging {type(error).__name__}", f"a completion earns None: {error}", exc_info=True)
         return Score(error=f"{type(error).__name__}: {error}")

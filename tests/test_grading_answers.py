@@ -654,3 +654,17 @@ TEXTS = st.lists(PIECES | st.text(max_size=3), max_size=20).map("".join)
 def test_the_published_grader_raises_on_nothing(response, gold):
     assert grade(response, gold, rules="mathif").reason
     assert grade("7", response or "1", rules="mathif").reason
+
+
+def test_what_the_symbolic_engine_cannot_compare_is_the_reason_of_the_grade(monkeypatch):
+    from riftk.grading import engine
+
+    def fails(gold: str, candidate: str) -> bool:
+        if candidate == "3x":
+            return True
+        raise TypeError(f"cannot compare {candidate}")
+
+    monkeypatch.setattr(engine, "equivalent", fails)
+    assert engine.compare("robust", "x+2x", "3x")
+    with pytest.raises(TypeError, match="cannot compare"):
+        engine.compare("robust", "x+2x", "4x")

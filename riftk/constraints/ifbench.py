@@ -111,7 +111,9 @@ def _strict(constraint: IFBenchConstraint, text: Text) -> Verdict:
     checker, sentence = constraint._built()
     try:
         kept = bool(checker.check_following(text.raw))
-    except Exception as error:
+    except ImportError as error:
+        raise ConstraintError(f"{constraint.id} needs a package: {_first_line(error)}") from error
+    except Exception as error:  # a foreign checker's fault on this text: not followed, the reason says why
         if type(error) is LookupError:  # NLTK, of data that are not installed: no fault of the text
             raise ConstraintError(f"{constraint.id} needs data of NLTK: {_first_line(error)}") from error
         return broken(0.0, f"the published checker fails on it: {type(error).__name__}: {_first_line(error)}")

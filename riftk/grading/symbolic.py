@@ -10,7 +10,6 @@ module, so the odd expression that takes longer has a deadline, and math-verify'
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 from typing import Any
@@ -18,7 +17,6 @@ from typing import Any
 from math_verify import LatexExtractionConfig, parse, verify
 from sympy import Abs, Expr, Float, I, Max, Min, Mod, Rational, ceiling, floor
 
-_log = logging.getLogger(__name__)
 _MAX_CHARS = 300
 _MAX_BRACKETS = 40
 
@@ -55,6 +53,9 @@ def equivalent(gold: str, candidate: str) -> bool:
     absolute values the symbols are negative as well, with floors and the like far from 0. Equations are equal
     when one is a multiple of the other, inequalities when the multiple is positive. Sets, matrices and chains
     of relations are left to math-verify's own comparison.
+
+    Raises:
+        Exception: sympy's errors on odd input, which are of every kind.
     """
     gold, candidate = _latex(gold), _latex(candidate)
     if _out_of_bounds(gold) or _out_of_bounds(candidate):
@@ -68,14 +69,9 @@ def equivalent(gold: str, candidate: str) -> bool:
     expected, given = _parse(gold), _parse(candidate)
     if expected is None or given is None:
         return False
-    try:
-        if isinstance(expected, Expr) and isinstance(given, Expr):
-            return _proportional(expected, given, sign) if related else _same_values(expected, given)
-        return bool(verify(expected, given, timeout_seconds=None))
-    except Exception:
-        # sympy raises errors of every kind on odd input; what it cannot compare is not equal
-        _log.debug("cannot compare %r and %r", gold, candidate, exc_info=True)
-        return False
+    if isinstance(expected, Expr) and isinstance(given, Expr):
+        return _proportional(expected, given, sign) if related else _same_values(expected, given)
+    return bool(verify(expected, given, timeout_seconds=None))
 
 
 def _latex(text: str) -> str:
