@@ -232,7 +232,7 @@ def _task(row: Mapping[str, Any]) -> Task | str:
 
 
 def _guarded(*arguments: Any) -> Score:
-    """The score of `_score_output`; a fault of riftk's own costs one reward and is logged with its traceback, not the run."""
+    """What `_score_output` gives; a fault of riftk's own is logged, and costs one reward and not the run."""
     try:
         return _score_output(*arguments)
     except Exception as error:
