@@ -88,17 +88,12 @@ def _open(
         str | None,
         typer.Option(help="How reasoning is marked: tags, prefilled, channels, none. Given, it must come."),
     ] = None,
-    budget_forcing: Annotated[int, typer.Option(help='Times that "Wait" replaces the end of a trace.')] = 0,
-    repeat_instruction: Annotated[
-        bool, typer.Option(help="Repeat the instruction at the end of the trace (MathIF's +repeat).")
-    ] = False,
     revision: Annotated[str | None, typer.Option(help="Revision of a hub model.")] = None,
     trust_remote_code: Annotated[bool, typer.Option(help="Run code that comes with the model.")] = False,
 ) -> Iterator[Any]:
     """Open an engine with the options that were given. Ranks that a launcher started beside the first one
     work for it and end here."""
     from riftk.engines import load_engine
-    from riftk.engines.forcing import ForcingEngine
 
     options = {
         "batch_size": batch_size,
@@ -125,10 +120,7 @@ def _open(
         if engine == "transformers" and opened.ranks.rank:
             opened.follow()
             raise typer.Exit
-        if budget_forcing or repeat_instruction:
-            yield ForcingEngine(opened, budget_forcing, repeat_instruction)
-        else:
-            yield opened
+        yield opened
     finally:
         opened.close()
 

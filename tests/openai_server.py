@@ -66,8 +66,7 @@ class ChatServer:
             def log_message(self, *arguments: Any) -> None:
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
+        self._http = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
 
     def __enter__(self) -> ChatServer:
@@ -117,6 +116,11 @@ class ChatServer:
             "choices": [choice] * body.get("n", 1),
             "usage": None if usage is None else {**counted, **usage},
         }
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # connections that wait to be accepted; five, as usual, are dropped at a burst
 
 
 def _send(

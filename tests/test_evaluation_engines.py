@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import ChatServer, message
+from openai_server import FAULTS, ChatServer, message
 from scripted import ScriptedEngine, benchmark, row, says
 
 from riftk.benchmarks import Benchmark
@@ -28,6 +28,10 @@ def answered(body: dict[str, Any], number: int):
     """A completion that depends on the prompt and the seed only, like a draw."""
     said = "four and five" if body.get("seed", 0) % 3 else "four, and five"
     return message(says(said, "9" if body.get("seed", 0) % 2 else "10"))
+
+
+def item(body: dict[str, Any]) -> str:
+    return body["messages"][0]["content"].removeprefix("Question ")
 
 
 def riftk_eval(server: ChatServer, rows: Path, out: Path, *arguments: str) -> subprocess.Popen:
@@ -81,27 +85,41 @@ def test_killed_and_started_again_it_is_the_same_run_and_asks_for_no_stored_samp
         assert "secret" not in file.read_text()
 
 
-def test_errors_are_counted_kept_and_asked_for_again_only_on_request(rows, tmp_path):
+def test_every_fault_is_tried_again_counted_and_asked_for_by_the_next_start(rows, tmp_path):
+    failing = dict(zip(("p0", "p1", "c1", "c2", "c3", "r1", "r2", "r3", "r4"), FAULTS, strict=True))
+    out = tmp_path / "out"
+
     def ill(body: dict[str, Any], number: int):
-        return (
-            "500" if body["messages"][0]["content"].endswith(("p1", "p2", "r3")) else answered(body, number)
-        )
+        return failing.get(item(body)) or answered(body, number)
 
     with ChatServer(ill) as server:
-        failed = riftk_eval(server, rows, tmp_path / "out")
+        failed = riftk_eval(server, rows, out, "--deadline", "4")
         _, said = failed.communicate()
         assert failed.returncode == 2
-        assert "the engine failed for 3 of 40 samples, more than 5%" in said
-        results = json.loads((tmp_path / "out" / "results.json").read_text())
-        assert results["counts"]["items"]["errored"] == 3
-        lenient = riftk_eval(server, rows, tmp_path / "out", "--max-error-share", "0.1")
+        assert "9 of 40 samples are errors, more than 5%" in said
+        asked = Counter(item(body) for body in server.bodies)
+        assert {name: asked[name] for name in failing} == dict.fromkeys(failing, 2)  # --retries 1
+        before = len(server.bodies)
+        lenient = riftk_eval(server, rows, out, "--no-retry-errors", "--max-error-share", "0.3")
         assert lenient.wait() == 0
+        assert len(server.bodies) == before
+    results = json.loads((out / "results.json").read_text())
+    assert results["counts"]["items"]["errored"] == results["outcomes"]["items"]["errored"] == 9
+    denominators = {"accuracy": 40, "reasoning_ifs": 10, "response_ifs": 10}
+    for metric, n in denominators.items():  # nothing is dropped
+        assert results["estimates"]["items"][f"{metric},robust"]["n"] == n
+    errored = [sample for sample in read_jsonl(out / "samples_items.jsonl") if sample["error"]]
+    assert {sample["item_id"] for sample in errored} == set(failing)
+    for sample in errored:  # nothing is followed or right
+        assert not any(verdict["followed"] for judged in sample["verdicts"].values() for verdict in judged)
+        assert (sample["correct"], sample["resps"]) == (False, [[""]])
     with ChatServer(answered) as server:
-        again = riftk_eval(server, rows, tmp_path / "out", "--retry-errors")
-        assert again.wait() == 0
-        asked = Counter(body["messages"][0]["content"] for body in server.bodies)
-        assert asked == {"Question p1": 1, "Question p2": 1, "Question r3": 1}
-    results = json.loads((tmp_path / "out" / "results.json").read_text())
+        again = riftk_eval(server, rows, out)
+        _, said = again.communicate()
+        assert again.returncode == 0, said
+        assert "samples_items.jsonl: 9 samples are made again" in said
+        assert Counter(item(body) for body in server.bodies) == dict.fromkeys(failing, 1)
+    results = json.loads((out / "results.json").read_text())
     assert results["counts"]["items"] | {"errored": 0, "samples": 40} == results["counts"]["items"]
 
 
@@ -172,7 +190,7 @@ def test_tokens_cannot_be_kept_to_where_none_are_counted(tmp_path):
         evaluate(blind, benchmark(), tmp_path, SAMPLING, max_total_tokens=100)
     failing = ScriptedEngine(lambda item: Generation("", "error", error="gone"))
     results = evaluate(failing, benchmark(), tmp_path / "failing", SAMPLING, max_total_tokens=100)
-    with pytest.raises(ValueError, match="failed for 18 of 18 samples"):
+    with pytest.raises(ValueError, match="18 of 18 samples are errors"):
         check_errors(results, 0.05)
     check_errors(results, 1.0)
 

@@ -76,7 +76,7 @@ def test_items_without_an_output_are_errors_and_stay_in_the_denominator(tmp_path
     results = score_stored(tmp_path / "o.jsonl", [items(11)], tmp_path / "out")
     assert results["counts"]["items"] | {"samples": 11, "errored": 2} == results["counts"]["items"]
     assert results["estimates"]["items"]["reasoning_ifs,robust"]["n"] == 11
-    with pytest.raises(ValueError, match="failed for 2 of 11 samples"):
+    with pytest.raises(ValueError, match="2 of 11 samples are errors"):
         check_errors(results, 0.05)
 
 

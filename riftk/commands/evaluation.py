@@ -65,7 +65,7 @@ def evaluate(
     seed: Seed = 0,
     max_total_tokens: MaxTotalTokens = None,
     max_error_share: MaxErrorShare = 0.05,
-    retry_errors: RetryErrors = False,
+    retry_errors: RetryErrors = True,
     dry_run: DryRun = False,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
@@ -142,7 +142,7 @@ def calibrate(
     seed: Seed = 0,
     max_total_tokens: MaxTotalTokens = None,
     max_error_share: MaxErrorShare = 0.05,
-    retry_errors: RetryErrors = False,
+    retry_errors: RetryErrors = True,
     open_engine: OpenEngine,
 ) -> None:
     """Measure ReasonIF's word limits for a model: the 20th percentile of its traces' words, by source.

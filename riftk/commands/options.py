@@ -28,7 +28,9 @@ MaxTotalTokens = Annotated[
 MaxErrorShare = Annotated[
     float, typer.Option(help="Exit status 2 where more of a task's samples are errors.")
 ]
-RetryErrors = Annotated[bool, typer.Option(help="Ask again for stored samples that are errors.")]
+RetryErrors = Annotated[
+    bool, typer.Option(help="Started again, ask again for what failed; otherwise it stays an error.")
+]
 DryRun = Annotated[bool, typer.Option(help="Print prompts, requests and the most tokens; ask nothing.")]
 PriceIn = Annotated[float | None, typer.Option(help="Price of a million prompt tokens.")]
 PriceOut = Annotated[float | None, typer.Option(help="Price of a million completion tokens.")]

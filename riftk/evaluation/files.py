@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,27 +37,21 @@ def sample_key(item_id: str, sample: int) -> str:
 
 
 @contextmanager
-def appending(path: Path, drop: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[IO[str]]:
-    """Open a JSONL file for appending behind its last whole line, for this process alone.
+def appending(path: Path, again: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[IO[str]]:
+    """Open a samples file for appending behind its last whole line, for this process alone.
 
     Args:
         path: the file.
-        drop: records to take out of it first.
+        again: which of its samples are to be made again, and taken out of it first.
     """
     path.touch()
-    with open(path, "r+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"another process is writing {path}; wait for it") from None
-        end = file.seek(0, 2)
-        while end and not _is_line_end(file, end):
-            end -= 1
-        file.truncate(end)
-        if drop is not None:
-            _rewrite(path, (line for line in _lines(path) if not drop(json.loads(line))))
-        with open(path, "a", encoding="utf-8", errors=_SURROGATES) as lines:
-            yield lines
+    with ExitStack() as stack:
+        _cut_last(stack.enter_context(_locked(path)))
+        if again is not None and (count := sum(again(json.loads(line)) for line in _lines(path))):
+            print(f"{path.name}: {count} samples are made again", file=sys.stderr)
+            _rewrite(path, (line for line in _lines(path) if not again(json.loads(line))))
+            stack.enter_context(_locked(path))  # it is another file now
+        yield stack.enter_context(open(path, "a", encoding="utf-8", errors=_SURROGATES))
 
 
 def put_in_order(path: Path) -> None:
@@ -123,6 +118,25 @@ def _rewrite(path: Path, lines: Iterable[bytes]) -> None:
     with open(part, "wb") as file:
         file.writelines(lines)
     part.replace(path)
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """A file that no other process has open for appending. Raises `ValueError` where one has."""
+    file = open(path, "r+b")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise ValueError(f"another process is writing {path}; wait for it") from None
+    return file
+
+
+def _cut_last(file: IO[bytes]) -> None:
+    """Cut off what stands behind the last whole line."""
+    end = file.seek(0, 2)
+    while end and not _is_line_end(file, end):
+        end -= 1
+    file.truncate(end)
 
 
 def _is_line_end(file: IO[bytes], end: int) -> bool:

@@ -46,12 +46,12 @@ def evaluate(
     samples_per_item: int = 1,
     pass_at: Sequence[int] = (),
     max_total_tokens: int | None = None,
-    retry_errors: bool = False,
+    retry_errors: bool = True,
 ) -> dict[str, Any]:
     """Generate, score and store; return what `results.json` then holds.
 
-    Started again with the same arguments it generates what is missing; a finished folder is summarised
-    again and nothing is generated. A new folder begins with the engine's probe.
+    Started again with the same arguments it generates what is missing, and again what failed; a finished
+    folder is summarised again and nothing is generated. A new folder begins with the engine's probe.
 
     Args:
         engine: where text comes from.
@@ -61,7 +61,7 @@ def evaluate(
         samples_per_item: completions per item.
         pass_at: k of pass@k; none takes the powers of two up to `samples_per_item`.
         max_total_tokens: prompt and completion tokens after which this start begins nothing new.
-        retry_errors: ask again for stored samples whose finish reason is "error".
+        retry_errors: ask again for samples that an earlier start stored with the finish reason "error".
 
     Raises:
         ValueError: the folder was made with another configuration, two benchmarks share a name, or the probe
@@ -179,8 +179,8 @@ def check_errors(results: Mapping[str, Any], most: float) -> None:
         errored, samples = counts["errored"], counts["samples"]
         if errored > most * samples:
             raise ValueError(
-                f"{task}: the engine failed for {errored} of {samples} samples, more than {most:.0%}; their "
-                "reasons are in the samples file, and --retry-errors asks for them again"
+                f"{task}: {errored} of {samples} samples are errors, more than {most:.0%}; their reasons are in "
+                "the samples file, and a model is asked for them again by the same command"
             )
 
 
@@ -230,7 +230,7 @@ def _fill(
 ) -> None:
     """Ask what a file does not hold yet, score it, and write it there with what `complete` adds."""
     places = {request.key: place for place, request in requests.items()}
-    with appending(path, drop=_is_error if retry_errors else None) as samples:
+    with appending(path, again=_is_error if retry_errors else None) as samples:
         there = (sample_key(sample["item_id"], sample["sample"]) for sample in read_jsonl(path))
         done = frozenset(key for key in there if key in places)
         if done:
