@@ -8,6 +8,8 @@ from typing import Protocol
 
 # Entries of `Engine.describe` that no draw depends on: a resumed run may have others.
 RECORDED_ONLY = frozenset({"device", "base_url", "concurrency"})
+# What switches thinking off in a chat template (Qwen3 and its likes; DeepSeek, Granite). Others ignore both.
+NO_THINKING = {"enable_thinking": False, "thinking": False}
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,9 @@ class Request:
             generated text.
         max_tokens: fewer tokens than `Sampling.max_tokens` for this prompt; None allows as many.
         reminder: the instruction again, for engines that repeat it at the end of the trace.
+        thinking: False asks the chat template to leave thinking out; None leaves it as it is.
+        labels: closed set: the completion is the label that the first token favours, see
+            `riftk.engines.closed_set`; empty generates text.
     """
 
     key: str
@@ -28,6 +33,8 @@ class Request:
     prefix: str = ""
     max_tokens: int | None = None
     reminder: str = ""
+    thinking: bool | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class Generation:
         prompt_tokens, completion_tokens: counts, None where the server does not report them.
         reasoning_content: the trace where the engine delivers it apart from the text.
         error: what went wrong when `finish_reason` is "error".
+        label_logprobs: of a closed set: the log probability of each label's token among all tokens, as far as
+            the engine tells them.
     """
 
     text: str
@@ -62,6 +71,7 @@ class Generation:
     completion_tokens: int | None = None
     reasoning_content: str | None = None
     error: str | None = None
+    label_logprobs: Mapping[str, float] | None = None
 
 
 def never() -> bool:
@@ -75,6 +85,8 @@ class Engine(Protocol):
     name: str  # "transformers", "vllm", "openai"
     model: str  # as the user named it
     think: str | None  # think mode of the model, see `riftk.completions.think_mode`; None: not known
+    think_off: str | None  # the same where a request leaves thinking out
+    closed_set: bool  # whether it serves requests with `labels`
     batched: bool  # whether what is drawn for a request depends on which others it was given with
 
     def generate(

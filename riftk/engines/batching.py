@@ -7,19 +7,21 @@ earlier run finished, so that a resumed run draws what an uninterrupted one woul
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A rendered request: its token ids, how many tokens the context and the run allow behind them, and
-    where this request's own completion is cut off (None: at the room's end)."""
+    """A rendered request: its token ids, how many tokens the context and the run allow behind them, where
+    this request's own completion is cut off (None: at the room's end), and the token of each label of a
+    closed set."""
 
     key: str
     ids: list[int]
     room: int
     limit: int | None = None
+    labels: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan_batches(prompts: Sequence[Prompt], batch_size: int, batch_tokens: int) -> list[list[Prompt]]:

@@ -11,14 +11,16 @@ from typing import Any
 
 from riftk.completions import THINK_MODES, think_mode
 from riftk.completions.split import TAGS
-from riftk.engines.base import Generation, Request, Sampling
+from riftk.engines.base import NO_THINKING, Generation, Request, Sampling
 from riftk.engines.batching import Prompt
+from riftk.engines.closed_set import label_ids
 from riftk.engines.folders import check_folder, fingerprint, lora_base
 from riftk.engines.probe import probe_text
 from riftk.paths import resolve
 
 _CHANNEL_TOKENS = frozenset({"<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>"})
 _DTYPES = ("auto", "float32", "bfloat16", "float16")
+_TAIL = 16  # tokens of a prompt that say how its completion begins
 
 
 class LocalEngine:
@@ -40,6 +42,7 @@ class LocalEngine:
     """
 
     name: str
+    closed_set = True
 
     def __init__(
         self,
@@ -67,6 +70,8 @@ class LocalEngine:
         self._chat = _Chat(self.tokenizer, self._template_kwargs)
         self._given_think = think
         self.think = think or think_mode(self._chat)
+        self.think_off = think or think_mode(_Chat(self.tokenizer, self._template_kwargs | NO_THINKING))
+        self._labels: dict[tuple[tuple[int, ...], tuple[str, ...]], dict[str, int]] = {}
         self._context = _context(self._base, self._options)
         self._stops = _stop_ids(self._base, self._options, self.tokenizer)
         self._dropped = dropped_ids(self.tokenizer)
@@ -93,25 +98,43 @@ class LocalEngine:
         }
 
     def _prompts(self, requests: Sequence[Request], sampling: Sampling) -> list[Prompt]:
-        """The requests as token ids, each with the room for its completion."""
-        return [
-            Prompt(request.key, ids, min(sampling.max_tokens, self._context - len(ids)), request.max_tokens)
-            for request, ids in zip(requests, self._encode(requests), strict=True)
-        ]
+        """The requests as token ids, each with the room for its completion, one token for a closed set."""
+        prompts = []
+        for request, ids in zip(requests, self._encode(requests), strict=True):
+            room = min(1 if request.labels else sampling.max_tokens, self._context - len(ids))
+            labels = self._label_ids(request, ids) if request.labels else {}
+            prompts.append(Prompt(request.key, ids, room, request.max_tokens, labels))
+        return prompts
 
     def _encode(self, requests: Sequence[Request]) -> list[list[int]]:
         """Token ids of each rendered prompt; the template writes the special tokens itself."""
+        texts = [self._render(request) for request in requests]
+        return self.tokenizer(texts, add_special_tokens=False).input_ids if texts else []
+
+    def _render(self, request: Request) -> str:
         from jinja2 import TemplateError
 
-        texts = []
-        for request in requests:
-            messages = [dict(message) for message in request.messages]
-            try:
-                text = self._chat.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-            except TemplateError as error:
-                raise ValueError(f"{request.key}: the chat template refuses the prompt: {error}") from error
-            texts.append(text + request.prefix)
-        return self.tokenizer(texts, add_special_tokens=False).input_ids if texts else []
+        messages = [dict(message) for message in request.messages]
+        switch = NO_THINKING if request.thinking is False else {}
+        try:
+            text = self._chat.apply_chat_template(
+                messages, add_generation_prompt=True, tokenize=False, **switch
+            )
+        except TemplateError as error:
+            raise ValueError(f"{request.key}: the chat template refuses the prompt: {error}") from error
+        return text + request.prefix
+
+    def _label_ids(self, request: Request, ids: Sequence[int]) -> dict[str, int]:
+        """Tokens of a request's labels behind its prompt; looked for once for all prompts that end alike."""
+        if self.think_off == "channels":
+            raise ValueError(
+                "the model opens a channel with its first token, which is therefore no answer; take "
+                "decode=generate"
+            )
+        known = (tuple(ids[-_TAIL:]), request.labels)
+        if known not in self._labels:
+            self._labels[known] = label_ids(self.tokenizer, self._render(request), request.labels)
+        return self._labels[known]
 
     def _generation(self, prompt: Prompt, ids: Sequence[int]) -> Generation:
         """What was generated, up to the first end token and to the request's own limit."""
@@ -141,7 +164,7 @@ class _Chat:
         return getattr(self._tokenizer, name)
 
     def apply_chat_template(self, messages: list[Any], **options: Any) -> Any:
-        return self._tokenizer.apply_chat_template(messages, **self._template_kwargs, **options)
+        return self._tokenizer.apply_chat_template(messages, **(self._template_kwargs | options))
 
 
 def check_think(think: str | None) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from riftk.engines.answers import BadAnswer, read_answer
-from riftk.engines.base import Generation, Request, Sampling, check_keys, never
+from riftk.engines.base import NO_THINKING, Generation, Request, Sampling, check_keys, never
 from riftk.engines.batching import request_seed
+from riftk.engines.closed_set import chosen, label_ids, listed_labels
 from riftk.engines.concurrent import Background
 from riftk.engines.endpoints import Endpoint, Endpoints, public_url
 from riftk.engines.local import check_think, load_tokenizer, template_sha
@@ -23,6 +24,7 @@ _SECONDS_TO_CONNECT = 10.0
 _MOST_SECONDS_BETWEEN_TRIES = 60.0
 _RETRIES_OF_A_PROBE = 3
 _PASSING_STATUSES = (408, 409, 425, 429)  # and all from 500 on
+_LISTED = (20, 5)  # first tokens to list with their probability; some servers list fewer
 _STATUSES_OF_ONE_SERVER = (401, 403, 404)  # another one may have the model, and take the key
 
 
@@ -66,6 +68,7 @@ class OpenAIEngine:
 
     name = "openai"
     batched = False
+    closed_set = True  # where the server lists first tokens; asked before the first such request
 
     def __init__(
         self,
@@ -90,7 +93,7 @@ class OpenAIEngine:
         for url in self._urls:
             if not url.startswith(("http://", "https://")):
                 raise ValueError(f"base_url {url!r} must begin with http:// or https://")
-        self.model, self.think = model, think
+        self.model, self.think, self.think_off = model, think, think
         self._key = os.environ.get(api_key_env) or "none"
         self._batch_size, self._deadline = batch_size, deadline
         self._retries, self._backoff = retries, backoff
@@ -99,7 +102,9 @@ class OpenAIEngine:
             self._body["chat_template_kwargs"] = dict(chat_template_kwargs)
         self._tokenizer = load_tokenizer(tokenizer) if tokenizer else None
         self._limit_field = "max_tokens"
+        self._takes_template_kwargs = True
         self._continues: bool | None = None
+        self._listed = 0
         self._background: Background | None = None
         self._endpoints = Endpoints([])
 
@@ -121,6 +126,8 @@ class OpenAIEngine:
             return
         if any(request.prefix for request in waiting):
             self._check_that_it_continues()
+        if any(request.labels for request in waiting):
+            self._check_that_it_lists_tokens()
 
         async def answer(request: Request) -> tuple[str, Generation]:
             return request.key, await self._complete(request, sampling)
@@ -200,7 +207,7 @@ class OpenAIEngine:
 
     async def _complete(self, request: Request, sampling: Sampling) -> Generation:
         """One request with all its tries."""
-        limit = sampling.limit(request)
+        limit = 1 if request.labels else sampling.limit(request)
         if limit < 1:
             return Generation("", "length", completion_tokens=0)
         payload: dict[str, Any] = {
@@ -209,16 +216,50 @@ class OpenAIEngine:
             "top_p": sampling.top_p,
             "seed": request_seed(sampling.seed, request.key),
             "max_tokens": limit,
+            "thinking": request.thinking,
         }
         if request.prefix:
             payload |= _continuing(payload["messages"], request.prefix)
         try:
+            if request.labels:
+                return await self._choose(request, payload)
             _, generation = await self._try(payload, self._retries)
         except _PassingFailure as error:
             return Generation("", "error", error=f"{error} (tried {self._retries + 1} times)")
         except _Failure as error:
             return Generation("", "error", error=str(error))
         return generation
+
+    async def _choose(self, request: Request, payload: Mapping[str, Any]) -> Generation:
+        """Choose among a request's labels by the first tokens that the server lists. Where none of them is
+        listed, and the tokenizer is known, they are raised above all other tokens.
+
+        Raises:
+            _Failure: see `_try`.
+        """
+        payload = {**payload, "temperature": 0.0, "logprobs": True, "top_logprobs": self._listed}
+        answer, generation = await self._try(payload, self._retries)
+        logprobs = listed_labels(_first_tokens(answer), request.labels)
+        if logprobs:
+            return chosen(logprobs, generation.prompt_tokens)
+        if self._tokenizer is not None:
+            bias = dict.fromkeys(self._label_ids(request).values(), 100)
+            answer, generation = await self._try({**payload, "logit_bias": bias}, self._retries)
+            raised = listed_labels(_first_tokens(answer)[:1], request.labels)
+            if raised:  # their probabilities are not those of the prompt
+                return chosen({}, generation.prompt_tokens, label=next(iter(raised)))
+        advice = "" if self._tokenizer else "; name its --tokenizer, and their tokens can be raised"
+        raise _Failure(
+            f"none of {', '.join(request.labels)} is among the {self._listed} first tokens that the server "
+            f"lists{advice}"
+        )
+
+    def _label_ids(self, request: Request) -> dict[str, int]:
+        messages = [dict(message) for message in request.messages]
+        prompt = self._tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=False, **NO_THINKING
+        )
+        return label_ids(self._tokenizer, prompt, request.labels)
 
     def _ask(self, payload: dict[str, Any]) -> tuple[Any, Generation]:
         """Ask a question of the engine's own, with few tries."""
@@ -250,8 +291,12 @@ class OpenAIEngine:
 
         endpoint = self._endpoints.pick()
         limit = {self._limit_field: payload["max_tokens"]}
-        fields = {name: value for name, value in payload.items() if name not in ("max_tokens", "extra_body")}
+        own = ("max_tokens", "extra_body", "thinking")
+        fields = {name: value for name, value in payload.items() if name not in own}
         body = self._body | payload.get("extra_body", {})
+        switched = payload.get("thinking") is False and self._takes_template_kwargs
+        if switched:
+            body["chat_template_kwargs"] = body.get("chat_template_kwargs", {}) | NO_THINKING
         try:
             async with asyncio.timeout(self._deadline):
                 answer = await endpoint.client.chat.completions.create(
@@ -266,6 +311,9 @@ class OpenAIEngine:
             said = f"the server answered {error.status_code}: {self._without_key(error.message)[:300]}"
             if "max_completion_tokens" in said and "max_tokens" in limit:
                 self._limit_field = "max_completion_tokens"  # OpenAI's own reasoning models
+                raise _PassingFailure(said) from None
+            if switched and "chat_template_kwargs" in said:
+                self._takes_template_kwargs = False  # a server whose models know no such switch
                 raise _PassingFailure(said) from None
             others = len(self._urls) > 1 and error.status_code in _STATUSES_OF_ONE_SERVER
             if error.status_code < 500 and error.status_code not in _PASSING_STATUSES and not others:
@@ -305,6 +353,38 @@ class OpenAIEngine:
                 "the server does not continue an assistant message (continue_final_message); budget forcing "
                 "and repeated instructions need a server that does, such as vLLM, or another --engine"
             )
+
+    def _check_that_it_lists_tokens(self) -> None:
+        """How many first tokens the server lists with their probabilities.
+
+        Raises:
+            ValueError: none.
+        """
+        for most in _LISTED if not self._listed else ():
+            try:
+                answer, _ = self._ask(_question("Say yes.", 1) | {"logprobs": True, "top_logprobs": most})
+            except _PassingFailure as error:
+                raise ValueError(f"{', '.join(map(public_url, self._urls))}: {error}") from None
+            except _Failure:  # it may refuse so many
+                continue
+            if _first_tokens(answer):
+                self._listed = most
+                return
+        if not self._listed:
+            raise ValueError(
+                "the server lists no first tokens with their probabilities (logprobs, top_logprobs), which a "
+                "closed set needs; take decode=generate, or another --engine"
+            )
+
+
+def _first_tokens(answer: Any) -> list[tuple[str, float]]:
+    """The candidates for the first token of an answer, the one that was drawn first; none where the server
+    gives none."""
+    content = getattr(getattr(answer.choices[0], "logprobs", None), "content", None) or []
+    if not content:
+        return []
+    candidates = [content[0], *(getattr(content[0], "top_logprobs", None) or [])]
+    return [(one.token, one.logprob) for one in candidates]
 
 
 def _question(text: str, max_tokens: int) -> dict[str, Any]:

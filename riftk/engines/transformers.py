@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from riftk.engines.base import Generation, Request, Sampling, check_keys, never
 from riftk.engines.batching import Prompt, batch_seed, plan_batches
+from riftk.engines.closed_set import chosen, first_token_logprobs
 from riftk.engines.local import LocalEngine, dropped_ids, load_tokenizer
 from riftk.engines.progress import progress
 from riftk.engines.ranks import Ranks
@@ -136,7 +138,10 @@ class TransformersEngine(LocalEngine):
         self.ranks.close()
 
     def _batches(self, requests: Sequence[Request], sampling: Sampling) -> list[list[Prompt]]:
-        return plan_batches(self._prompts(requests, sampling), self._batch_size, self._batch_tokens)
+        """Batches of prompts to complete, and behind them batches of closed sets."""
+        prompts = self._prompts(requests, sampling)
+        kinds = [prompt for prompt in prompts if not prompt.labels], [p for p in prompts if p.labels]
+        return [batch for kind in kinds for batch in plan_batches(kind, self._batch_size, self._batch_tokens)]
 
     def _worker(
         self, batches: Sequence[Sequence[Prompt]], places: Sequence[int], sampling: Sampling
@@ -145,7 +150,9 @@ class TransformersEngine(LocalEngine):
 
         def draw(number: int) -> list[dict[str, Any]]:
             place = places[number]
-            return [asdict(generation) for generation in self._complete(batches[place], sampling, place)]
+            batch = batches[place]
+            drawn = self._choose(batch) if batch[0].labels else self._complete(batch, sampling, place)
+            return [asdict(generation) for generation in drawn]
 
         return draw
 
@@ -190,38 +197,70 @@ class TransformersEngine(LocalEngine):
         """Generate one batch, seeded by its place among all batches."""
         import torch
 
-        width = max(len(prompt.ids) for prompt in batch)
         room = min(prompt.room for prompt in batch)
         new_tokens = min(room, max(room if prompt.limit is None else prompt.limit for prompt in batch))
         if new_tokens < 1:
             return [self._no_room(prompt) for prompt in batch]
         model = self._load()
-        device = model.get_input_embeddings().weight.device
+        ids, mask = self._padded(batch)
+        gpus = list(range(torch.cuda.device_count())) if ids.device.type == "cuda" else []
+        with self._memory(ids, new_tokens), torch.inference_mode(), torch.random.fork_rng(devices=gpus):
+            torch.manual_seed(batch_seed(sampling.seed, place))
+            output = model.generate(
+                ids,
+                attention_mask=mask,
+                generation_config=_generation_config(sampling, new_tokens, self._pad, self._stops),
+            )
+        return [
+            self._generation(prompt, row)
+            for prompt, row in zip(batch, output[:, ids.shape[1] :].tolist(), strict=True)
+        ]
+
+    def _choose(self, batch: Sequence[Prompt]) -> list[Generation]:
+        """Choose among each prompt's labels, with one forward pass for the batch."""
+        import torch
+
+        if batch[0].room < 1:  # a prompt that does not fit stands alone
+            return [self._no_room(prompt) for prompt in batch]
+        model = self._load()
+        ids, mask = self._padded(batch)
+        with self._memory(ids, 0), torch.inference_mode():
+            logprobs = first_token_logprobs(model, ids, mask).cpu()
+        return [
+            chosen({label: float(row[token]) for label, token in prompt.labels.items()}, len(prompt.ids))
+            for prompt, row in zip(batch, logprobs, strict=True)
+        ]
+
+    @property
+    def _pad(self) -> int:
         pad = self.tokenizer.pad_token_id
-        pad = min(self._stops, default=0) if pad is None else pad
-        ids = torch.full((len(batch), width), pad, dtype=torch.long)
+        return min(self._stops, default=0) if pad is None else pad
+
+    def _padded(self, batch: Sequence[Prompt]) -> tuple[Any, Any]:
+        """Token ids and attention mask on the model's device, padded on the left: (prompts, tokens)."""
+        import torch
+
+        width = max(len(prompt.ids) for prompt in batch)
+        ids = torch.full((len(batch), width), self._pad, dtype=torch.long)
         mask = torch.zeros_like(ids)
         for row, prompt in enumerate(batch):
             ids[row, width - len(prompt.ids) :] = torch.tensor(prompt.ids)
             mask[row, width - len(prompt.ids) :] = 1
-        gpus = list(range(torch.cuda.device_count())) if device.type == "cuda" else []
-        with torch.inference_mode(), torch.random.fork_rng(devices=gpus):
-            torch.manual_seed(batch_seed(sampling.seed, place))
-            try:
-                output = model.generate(
-                    ids.to(device),
-                    attention_mask=mask.to(device),
-                    generation_config=_generation_config(sampling, new_tokens, pad, self._stops),
-                )
-            except torch.cuda.OutOfMemoryError as error:
-                raise RuntimeError(
-                    f"out of GPU memory with {len(batch)} x ({width} + {new_tokens}) tokens; "
-                    f"lower batch_size ({self._batch_size}) or batch_tokens ({self._batch_tokens})"
-                ) from error
-        return [
-            self._generation(prompt, row)
-            for prompt, row in zip(batch, output[:, width:].tolist(), strict=True)
-        ]
+        device = self._load().get_input_embeddings().weight.device
+        return ids.to(device), mask.to(device)
+
+    @contextmanager
+    def _memory(self, ids: Any, new_tokens: int) -> Iterator[None]:
+        """Say what to do where a batch does not fit into the GPU's memory."""
+        import torch
+
+        try:
+            yield
+        except torch.cuda.OutOfMemoryError as error:
+            raise RuntimeError(
+                f"out of GPU memory with {ids.shape[0]} x ({ids.shape[1]} + {new_tokens}) tokens; "
+                f"lower batch_size ({self._batch_size}) or batch_tokens ({self._batch_tokens})"
+            ) from error
 
 
 def _generation_config(sampling: Sampling, new_tokens: int, pad: int, stops: frozenset[int]) -> Any:

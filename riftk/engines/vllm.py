@@ -10,10 +10,12 @@ from typing import Any
 
 from riftk.engines.base import Generation, Request, Sampling, check_keys, never
 from riftk.engines.batching import Prompt, request_seed
+from riftk.engines.closed_set import chosen
 from riftk.engines.concurrent import Background
 from riftk.engines.local import LocalEngine
 from riftk.engines.progress import progress
 
+_LISTED = 20  # first tokens that are listed with their log probability; vLLM allows no more by itself
 _LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # those that vLLM has kernels for
 
 
@@ -163,14 +165,17 @@ class VLLMEngine(LocalEngine):
         room = prompt.room if prompt.limit is None else min(prompt.room, prompt.limit)
         if room < 1:
             return self._no_room(prompt)
+        how: dict[str, Any] = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p if sampling.temperature > 0 else 1.0,
+            "seed": request_seed(sampling.seed, prompt.key),
+            "stop_token_ids": sorted(self._stops),
+        }
+        if prompt.labels:
+            allowed = sorted(prompt.labels.values())
+            how = {"temperature": 0.0, "allowed_token_ids": allowed, "logprobs": _LISTED}
         params = SamplingParams(
-            temperature=sampling.temperature,
-            top_p=sampling.top_p if sampling.temperature > 0 else 1.0,
-            max_tokens=room,
-            seed=request_seed(sampling.seed, prompt.key),
-            stop_token_ids=sorted(self._stops),
-            detokenize=False,
-            output_kind=RequestOutputKind.FINAL_ONLY,
+            max_tokens=room, detokenize=False, output_kind=RequestOutputKind.FINAL_ONLY, **how
         )
         adapter = LoRARequest("adapter", 1, self._path) if self._path != self._base else None
         self._started += 1
@@ -178,7 +183,17 @@ class VLLMEngine(LocalEngine):
             {"prompt_token_ids": prompt.ids}, params, f"{self._started}", lora_request=adapter
         ):
             last = output.outputs[0]
+        if prompt.labels:
+            return _choice(prompt, last)
         return self._generation(prompt, last.token_ids)
+
+
+def _choice(prompt: Prompt, output: Any) -> Generation:
+    """The label whose token vLLM chose, and what it lists: probabilities before the others were ruled out."""
+    label = next(name for name, token in prompt.labels.items() if token == output.token_ids[0])
+    [listed] = output.logprobs
+    logprobs = {name: listed[token].logprob for name, token in prompt.labels.items() if token in listed}
+    return chosen(logprobs, len(prompt.ids), label=label)
 
 
 async def _shut_down(engine: Any) -> None:
