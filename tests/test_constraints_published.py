@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -11,11 +12,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from riftk.constraints import check, parse_constraint
 from riftk.constraints.conflicts import conflicts
+from riftk.constraints.published.mathif import _word_spans
 from riftk.constraints.published.nltk_capitals import capital_tokens_39, capital_tokens_310
 from riftk.constraints.published.seeded_langdetect import detect
+from riftk.constraints.text import Text
 from riftk.constraints.wrapping import MATHIF_BASE_INSTRUCTION
 
 
@@ -103,6 +108,21 @@ def test_mathif_counts_capital_words_as_nltk_39_and_ifeval_as_nltk_310():
     text = "it was their FIRST—SECOND chance"
     followed = {rules: check(spec, text, rules).followed for rules in ("mathif", "ifeval", "ifeval-loose")}
     assert followed == {"mathif": False, "ifeval": True, "ifeval-loose": True}
+
+
+LETTERS = "abcABC iIsSkK_1 .,-\u0130\u0131\u017f\u212aéÉßΣσς\u0301अः中½²\n"
+
+
+@given(
+    st.text(LETTERS, max_size=12)
+    | st.text(sorted(set(LETTERS) - set("\u0130\u0131\u017f\u212a")), max_size=12),
+    st.text("abcikSA1é.", min_size=1, max_size=2),
+    st.booleans(),
+)
+def test_keywords_are_found_where_a_regular_expression_finds_them(text, word, whole):
+    pattern = rf"\b{word}\b" if whole else word
+    wanted = [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
+    assert _word_spans(word, Text(text), whole) == wanted
 
 
 def test_a_keyword_that_is_no_regular_expression_is_a_verdict_and_no_crash():

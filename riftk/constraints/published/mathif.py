@@ -81,12 +81,23 @@ def _spans(pattern: str, text: str, flags: int = 0) -> list[Span] | None:
         return None
 
 
-def _word_spans(word: str, text: Text, bound: str = "") -> list[Span] | None:
-    """As `_spans`, for a keyword in any case between two `bound`s; a plain one is sought in small letters."""
-    if not (word.isascii() and word.isalnum() and text.raw.isascii()):
-        return _spans(f"{bound}{word}{bound}", text.raw, re.IGNORECASE)
-    word, lowered = word.lower(), text.once(str.lower)
-    return _spans(f"{bound}{word}{bound}", lowered) if word in lowered else []
+def _word_spans(word: str, text: Text, whole: bool = False) -> list[Span] | None:
+    """As `_spans`, for a keyword in any case, as a whole word or anywhere; a plain one needs no pattern."""
+    lowered = text.once(_in_small_letters)
+    if lowered is None or not (word.isascii() and word.isalnum()):
+        return _spans(rf"\b{word}\b" if whole else word, text.raw, re.IGNORECASE)
+    spans, end = [], 0
+    while (start := lowered.find(word.lower(), end)) >= 0:
+        end = start + len(word)
+        around = lowered[max(start - 1, 0) : start] + lowered[end : end + 1]
+        if not (whole and any(sign.isalnum() or sign == "_" for sign in around)):
+            spans.append((start, end))
+    return spans
+
+
+def _in_small_letters(raw: str) -> str | None:
+    """The text in small letters; None with a sign that `re` takes for an i, k or s in another case."""
+    return None if any(sign in raw for sign in "\u0130\u0131\u017f\u212a") else raw.lower()
 
 
 def _no_pattern(word: str) -> Verdict:
@@ -115,7 +126,7 @@ def _frequency(constraint: KeywordFrequency, text: Text) -> Verdict:
 def _forbidden(constraint: ForbiddenWords, text: Text) -> Verdict:
     spans: list[Span] = []
     for word in constraint.forbidden_words:
-        found = _word_spans(word, text, r"\b")
+        found = _word_spans(word, text, whole=True)
         if found is None:
             return _no_pattern(word)
         spans += found
