@@ -16,6 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from riftk.benchmarks.instructions import NONE, PUBLISHED, with_instructions
+from riftk.benchmarks.limits import DATASET
 from riftk.constraints import Constraint
 from riftk.rows import Row, read_rows, row_problems
 
@@ -23,6 +25,10 @@ BENCHMARKS = {
     "mathif": "riftk.benchmarks.mathif:load",
     "reasonif": "riftk.benchmarks.reasonif:load",
     "tiny": "riftk.tiny.benchmark:load",
+}
+UNSUPPORTED = {
+    "followbench": "FollowBench is not supported: most of its answers are scored by a judge model, and riftk "
+    "counts only what a program can check",
 }
 
 __all__ = [
@@ -107,12 +113,14 @@ def load_benchmark(
     limit: int | None = None,
     data_dir: str | Path | None = None,
     limits: Any = None,
+    instructions: str = PUBLISHED,
     **options: Any,
 ) -> Benchmark:
     """Load a benchmark by name, or a file of rows.
 
     Options of a benchmark may follow its name: `mathif:repeat`, `mathif:wait=2`, `reasonif:response:plain`,
-    `rows.jsonl:rules=mathif`. They are then part of the task's name ("mathif-wait-2").
+    `rows.jsonl:rules=mathif`, and for every benchmark `:instructions=none`. They are then part of the task's
+    name ("mathif-wait-2", "tiny-instructions-none").
 
     Args:
         name: one of `BENCHMARKS`, `module:function` of one's own, or a JSONL file of rows.
@@ -121,18 +129,24 @@ def load_benchmark(
         data_dir: folder with the benchmark's file, instead of the hub; for benchmarks that read one.
         limits: word limits, for benchmarks whose limits depend on the model; see
             `riftk.benchmarks.limits.read_limits`.
+        instructions: how instructions are asked for, where the name does not say it: one of
+            `riftk.benchmarks.instructions.MODES`.
         options: of the benchmark, as those behind the name.
 
     Raises:
-        ValueError: unknown name, split or option, or a limit below one.
+        ValueError: unknown name, split or option, a limit below one, or instructions that cannot be asked for
+            in that way.
         FileNotFoundError: the data cannot be had; the message says what to do.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
     base, said = _split_name(name)
+    mode = said.pop("instructions", instructions)
     options |= said
     arguments: dict[str, Any] = {"split": split, "limit": limit, **options}
     load, accepted = _loader(base)
+    if mode == NONE and limits is None:
+        limits = DATASET  # they are asked for nowhere
     if data_dir is not None and "data_dir" in accepted:  # others make their items, or bring them along
         arguments["data_dir"] = data_dir
     if limits is not None and "limits" in accepted:
@@ -142,16 +156,18 @@ def load_benchmark(
     unknown = sorted(set(arguments) - set(accepted))
     if unknown:
         raise ValueError(f"benchmark {name!r} takes {', '.join(accepted)}; not {', '.join(unknown)}")
-    loaded = load(**arguments)
-    if not said:
-        return loaded
-    suffix = "-".join(re.sub(r"[^\w.]+", "-", part) for part in name[len(base) + 1 :].split(":"))
-    return replace(loaded, name=f"{loaded.name}-{suffix}")
+    loaded = with_instructions(load(**arguments), mode)
+    parts = [
+        part for part in name[len(base) + 1 :].split(":") if part and not part.startswith("instructions=")
+    ]
+    parts += [f"instructions={mode}"] * (mode != PUBLISHED)
+    return replace(loaded, name="-".join([loaded.name, *(re.sub(r"[^\w.]+", "-", part) for part in parts)]))
 
 
 def takes_limits(name: str) -> bool:
     """Whether a benchmark's word limits depend on the model."""
-    return "limits" in _loader(_split_name(name)[0])[1]
+    base, said = _split_name(name)
+    return said.get("instructions") != NONE and "limits" in _loader(base)[1]
 
 
 def stratified(rows: Sequence[Row], limit: int | None) -> tuple[Row, ...]:
@@ -208,6 +224,8 @@ def _loader(base: str) -> tuple[Callable[..., Benchmark], tuple[str, ...]]:
     if base.endswith(".jsonl"):
         return lambda **options: _from_file(Path(base), **options), ("limit", "rules")
     module, colon, function = BENCHMARKS.get(base, base).partition(":")
+    if base in UNSUPPORTED:
+        raise ValueError(UNSUPPORTED[base])
     if not colon:
         known = ", ".join(sorted(BENCHMARKS))
         raise ValueError(f"unknown benchmark {base!r}; there are: {known}, and any JSONL file of rows")

@@ -34,7 +34,8 @@ def evaluate(
         str,
         typer.Option(
             help="Comma-separated, options behind colons: tiny; mathif[:constrained|:plain|:repeat|:wait=N]; "
-            "reasonif[:reasoning|:response|:plain|:reflection|:explicit-tags]; FILE.jsonl[:rules=mathif]."
+            "reasonif[:reasoning|:response|:plain|:reflection|:explicit-tags]; ifeval; cotcontrol; maths, "
+            "aime24, aime25, amc23, math500, minerva, olympiadbench, gsm8k; FILE.jsonl[:rules=mathif]."
         ),
     ] = "",
     out: Out,
@@ -52,6 +53,13 @@ def evaluate(
         str | None,
         typer.Option(help="ReasonIF's word limits: a folder of riftk calibrate, FILE:MODEL, or dataset."),
     ] = None,
+    instructions: Annotated[
+        str,
+        typer.Option(
+            help="How they are asked for: published, paraphrased, system (message), or none, which counts "
+            "forms that come unasked. Also for one benchmark: tiny:instructions=none."
+        ),
+    ] = "published",
     split: Annotated[str, typer.Option(help="Items: test, or dev for choosing between settings.")] = "test",
     limit: Limit = None,
     data_dir: DataDir = None,
@@ -84,7 +92,14 @@ def evaluate(
     wanted = limits or (model and inherited_limits(model))
     word_limits = read_limits(wanted) if wanted else None
     chosen = [
-        load_benchmark(name, split=split, limit=limit, data_dir=data_dir, limits=word_limits or wanted)
+        load_benchmark(
+            name,
+            split=split,
+            limit=limit,
+            data_dir=data_dir,
+            limits=word_limits or wanted,
+            instructions=instructions,
+        )
         for name in filter(None, benchmarks.split(","))
     ]
     if from_samples is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from riftk.evaluation.forms import UNASKED, unasked_name
+
 _MATHIF = {"response_ifs": "HAcc", "response_sacc": "SAcc"}
 _NAMES = {
     "reasoning_ifs": "reasoning IFS",
@@ -40,6 +42,10 @@ def _task(results: Mapping[str, Any], task: str) -> str:
         if key.startswith("pass@"):
             metric, _, rules = key.partition(",")
             lines.append(f"  {metric:<28}{rules:<10}{_share(found)}  n {found['n']}")
+    for key, found in estimates.items():
+        if key.startswith(tuple(UNASKED)) and found["value"]:
+            kind = "unasked" if key.startswith("over") else "leaked"
+            lines.append(f"  {f'{kind}: {unasked_name(key)}':<40}{_share(found)}  n {found['n']}")
     for key, gap in results["paired"][task].items():
         metric, _, rules = key.partition(",")
         if rules == config["rules"][0]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from riftk.constraints import Verdict
 from riftk.constraints.text import word_count
 from riftk.engines.base import Generation
+from riftk.evaluation.forms import unasked_forms
 from riftk.grading import Grade, grade_many
 from riftk.judging import Output
 from riftk.rows import Row, read_jsonl
@@ -181,6 +182,7 @@ def _record(
         "reasoning_tokens": count_tokens(completion.reasoning) if count_tokens else None,
         "reasoning_words": word_count(completion.reasoning),
         "verdicts": {rules: [_verdict(verdict) for verdict in judged] for rules, judged in verdicts.items()},
+        "forms": unasked_forms(row, output),
         "correct": answered.correct if answered else None,
         "extracted": answered.extracted if answered else None,
         "grade_reason": answered.reason if answered else generation.error,

@@ -13,6 +13,9 @@ A figure has a key "metric,filter" as in lm-evaluation-harness; the filter is th
     accuracy,{rules}             of all items with a gold answer; accuracy_plain, accuracy_instructed,
                                  accuracy_completed (neither cut off nor an error)
     pass@k,{rules}               where items have several samples
+    over_application_{target}/{form},robust      texts with a form that nothing asked for; without /{form} any
+    leakage_to_{target}/{form},robust            the same where the form was asked for in the other text only;
+                                                 see `riftk.evaluation.forms`
     reasoning_words, reasoning_tokens, completion_tokens,none      means
     truncated, unclosed, no_reasoning, empty, errored,none         shares
 
@@ -30,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from riftk.evaluation.forms import form_observations
 from riftk.evaluation.groups import Item, LengthBins, correlations, paired_forms
 from riftk.statistics import Estimate, estimate_of_totals, paired_difference, pass_at_k
 
@@ -70,6 +74,7 @@ def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for rules in sample["verdicts"]:
         for target in TARGETS:
             yield from _following(sample, rules, target, correct.get(rules, correct.get("robust")))
+    yield from form_observations(sample)
 
 
 def _following(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from riftk.evaluation.forms import UNASKED, unasked_name
 from riftk.evaluation.summary import QUADRANTS
 from riftk.report.comparison import headline
 from riftk.report.curves import FIGURES
@@ -63,6 +64,7 @@ def render(report: Report) -> str:
         parts += _divided(report, task, of_task)
         parts += [f"## Accuracy, joint and length{of_task}", _other_figures(report, task)]
         parts += _quadrants(report, task, of_task)
+        parts += _unasked(report, task, of_task)
         parts += _within(report, task, of_task)
         parts += [f"## Counts{of_task}", _counts(report, task)]
         parts += _examples(report, task, of_task)
@@ -178,6 +180,17 @@ def _quadrants(report: Report, task: str, of_task: str) -> list[str]:
         if (key := f"{target}_{quadrant},{rules}") in estimates
     ]
     return [f"## Correct and followed{of_task}", _figures(report, task, rows)] if rows else []
+
+
+def _unasked(report: Report, task: str, of_task: str) -> list[str]:
+    """Forms without an instruction, and forms that were asked for in the other text only."""
+    parts = []
+    for kind, title in UNASKED.items():
+        keys = [key for key in report["after"]["estimates"][task] if key.startswith(kind)]
+        if keys:
+            rows = [(unasked_name(key).capitalize(), key) for key in keys]
+            parts += [f"## {title}{of_task}", _figures(report, task, rows, tests=True)]
+    return parts
 
 
 def _within(report: Report, task: str, of_task: str) -> list[str]:
@@ -334,7 +347,7 @@ def _provenance(report: Report) -> str:
                 f"- {inline(task)}, {_NAMES[key.rpartition(',')[0]]}: a comparison over {n} items shows a "
                 f"difference of {100 * gap:.1f} points at 80 % power (if half of the outcomes change)"
             )
-        for name in ("dataset", "data", "prompts", "word_limits", "answer_tags"):
+        for name in ("dataset", "data", "prompts", "instructions", "word_limits", "answer_tags"):
             if name in config:
                 lines.append(f"- {inline(task)}, {name.replace('_', ' ')}: {inline(str(config[name]))}")
     for when in whens:
