@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -34,6 +35,10 @@ def item(body: dict[str, Any]) -> str:
     return body["messages"][0]["content"].removeprefix("Question ")
 
 
+def asked_items(server: ChatServer) -> set[str]:
+    return {item(body) for body in server.bodies}
+
+
 def riftk_eval(server: ChatServer, rows: Path, out: Path, *arguments: str) -> subprocess.Popen:
     command = [sys.executable, "-m", "riftk.cli", "eval", "--engine", "openai", "--model", "m"]
     command += ["--base-url", server.url, "--benchmarks", str(rows), "--out", str(out)]
@@ -55,27 +60,28 @@ def lines(path: Path) -> int:
     return len(path.read_bytes().splitlines()) if path.exists() else 0
 
 
-def test_killed_and_started_again_it_is_the_same_run_and_asks_for_no_stored_sample(rows, tmp_path):
+def test_killed_at_random_and_started_again_it_asks_for_no_stored_sample(rows, tmp_path):
     with ChatServer(answered) as quick:
         whole = riftk_eval(quick, rows, tmp_path / "whole")
         assert whole.wait() == 0, whole.stderr.read()
-    with ChatServer(answered, delay=0.2) as server:
-        out = tmp_path / "killed"
-        samples = out / "samples_items.jsonl"
-        killed = riftk_eval(server, rows, out, "--batch-size", "4")
-        while lines(samples) < 9:
-            time.sleep(0.02)
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
+    out, moments = tmp_path / "killed", random.Random(5)
+    samples, stored = out / "samples_items.jsonl", set()
+    for least in (0, 6, 18):
+        with ChatServer(answered, delay=0.4) as server:
+            killed = riftk_eval(server, rows, out, "--batch-size", "4")
+            while not server.bodies or lines(samples) < max(least, len(stored) + 1):
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0, 0.3))
+            killed.send_signal(signal.SIGKILL)
+            killed.wait()
+            assert not asked_items(server) & stored
         stored = {sample["item_id"] for sample in read_jsonl(samples)}
-        assert 9 <= len(stored) < 40
-        server.bodies.clear()
+        assert least <= len(stored) < 40
     with ChatServer(answered) as server:
         again = riftk_eval(server, rows, out)
         assert again.wait() == 0, again.stderr.read()
-        asked = {body["messages"][0]["content"].removeprefix("Question ") for body in server.bodies}
-        assert len(server.bodies) == len(asked) == 40 - len(stored)
-        assert not asked & stored
+        assert len(server.bodies) == len(asked_items(server)) == 40 - len(stored)
+        assert not asked_items(server) & stored
     results = [json.loads((folder / "results.json").read_text()) for folder in (tmp_path / "whole", out)]
     for result in results:
         del result["date"], result["git_hash"], result["engine"]["base_url"], result["engine"]["concurrency"]

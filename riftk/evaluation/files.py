@@ -120,15 +120,15 @@ def _rewrite(path: Path, lines: Iterable[bytes]) -> None:
     part.replace(path)
 
 
-def _locked(path: Path) -> IO[bytes]:
-    """A file that no other process has open for appending. Raises `ValueError` where one has."""
-    file = open(path, "r+b")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise ValueError(f"another process is writing {path}; wait for it") from None
-    return file
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    """Hold a file that no other process has open for appending. Raises `ValueError` where one has."""
+    with open(path, "r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"another process is writing {path}; wait for it") from None
+        yield file
 
 
 def _cut_last(file: IO[bytes]) -> None:

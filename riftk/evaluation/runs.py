@@ -130,7 +130,8 @@ def refresh(out_dir: str | Path) -> dict[str, Any]:
     for task, path in sample_files(out).items():
         expected = config["tasks"][task]["items"] * config["samples_per_item"]
         usage = {"prompt_tokens": 0, "completion_tokens": 0}
-        summary = summarise(counting(once(path, expected), usage), config.get("pass_at", ()))
+        macro = config["tasks"][task].get("macro", False)
+        summary = summarise(counting(once(path, expected), usage), config.get("pass_at", ()), macro)
         results["results"][task] = _lm_eval_shape(task, summary["estimates"], config["tasks"][task]["rules"])
         for name in kept:
             results[name][task] = summary[name]
@@ -179,8 +180,8 @@ def check_errors(results: Mapping[str, Any], most: float) -> None:
         errored, samples = counts["errored"], counts["samples"]
         if errored > most * samples:
             raise ValueError(
-                f"{task}: {errored} of {samples} samples are errors, more than {most:.0%}; their reasons are in "
-                "the samples file, and a model is asked for them again by the same command"
+                f"{task}: {errored} of {samples} samples are errors, more than {most:.0%}; their reasons are "
+                "in the samples file, and a model is asked for them again by the same command"
             )
 
 
