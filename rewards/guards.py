@@ -167,6 +167,7 @@ def _distinct(found: Sequence[str], size: int) -> float:
 
 _ENOUGH_WORDS = 25
 _FEWEST_JOINING = 0.08
+_SURELY_JOINED = 0.25  # English prose, whose language need not be identified
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LONG_WORD = 24
 _DENSE = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
@@ -189,15 +190,16 @@ def gibberish(sample: Sample) -> str | None:
         return "words without blanks between them"
     if len(words) < _ENOUGH_WORDS:
         return None
+    joining = sum(word in JOINING for word in map(str.lower, words)) / len(words)
+    if joining > _SURELY_JOINED:
+        return None
     language, probability = identify(" ".join(words).lower())[0]
     if probability < _UNKNOWN_LANGUAGE:
         return "the trace is in no language"
     if language == "la":
         return "placeholder text"
-    if language == "en":
-        joining = sum(word.lower() in JOINING for word in words) / len(words)
-        if joining < _FEWEST_JOINING:
-            return "a list of words that nothing joins"
+    if language == "en" and joining < _FEWEST_JOINING:
+        return "a list of words that nothing joins"
     return None
 
 
@@ -350,13 +352,13 @@ def _keywords(constraint: Constraint) -> tuple[str, ...]:
 
 def _heaped(text: str, keywords: Sequence[str]) -> str | None:
     """Whether the sentences that hold the keywords hold little else, or one keyword stands in a row."""
-    wanted = {keyword.strip().lower() for keyword in keywords}
+    wanted = dict.fromkeys(keyword.strip().lower() for keyword in keywords)
     found = tokens(text)
-    run = 0
-    for before, token in zip(["", *found], found, strict=False):
-        run = run + 1 if token == before and token in wanted else 1
-        if run >= _RUN:
-            return f"{token!r} {_RUN} times in a row"
+    for keyword in wanted:
+        if found.count(keyword) >= _RUN and (keyword,) * _RUN in zip(
+            found, found[1:], found[2:], strict=False
+        ):
+            return f"{keyword!r} {_RUN} times in a row"
     occurrences = others = 0
     for start, end in sentences(text):
         sentence = text[start:end]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
-from riftk.constraints.text import UNSPACED
+from riftk.constraints.text import UNSPACED, beyond_ascii
 
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL_BYTES = bytes(code for code in range(128) if _CONTROL.match(chr(code)))
 # Invisible between any two characters; U+200B sets word borders in Thai, Khmer, Lao and Burmese.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e007f]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+_UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e007f"
 )
+_INVISIBLE = re.compile(f"[{_UNSEEN}]")
 _ZERO_WIDTH_SPACE = re.compile("\u200b")
 _JOINER = re.compile("(?<=[A-Za-z0-9\u0400-\u04ff])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9\u0400-\u04ff])")
 _OVERRIDE = re.compile("[\u202d\u202e]")
@@ -28,9 +31,16 @@ _TWIN_IN_WORD = re.compile(
 )
 _TWIN_WORD = re.compile(rf"(?<!\w)[{_CYRILLIC_TWINS}]{{2,}}(?!\w)")
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
-_STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7cb\U0001f130-\U0001f189Ⓐ-ⓩ]{3}")
-_COMMA_TWINS = re.compile(r"(?<=\w)[‚¸⸲⸴⸳ꓹˏ𐩸︐](?=\s)")
+_STYLES = "\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7cb\U0001f130-\U0001f189Ⓐ-ⓩ"
+_STYLED = re.compile(f"[{_STYLES}]{{3}}")
+_COMMAS = "‚¸⸲⸴⸳ꓹˏ𐩸︐"
+_COMMA_TWINS = re.compile(rf"(?<=\w)[{_COMMAS}](?=\s)")
 _LATIN = re.compile("[A-Za-z]")
+# Whatever the patterns look for; a text without any of it hides nothing.
+_SUSPECT = re.compile(
+    f"[{_UNSEEN}\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufe00-\ufe0f\u0300-\u036f"
+    f"{_CYRILLIC_TWINS}{_GREEK_TWINS}{_STYLES}{_COMMAS}]"
+)
 
 _MARKUP = re.compile(
     r"<!--|\\[hv]?phantom\b|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0"
@@ -63,10 +73,13 @@ def hidden(text: str) -> str | None:
     """
     if any(sign in text for sign in _SIGNS) and (match := _MARKUP.search(text)) is not None:
         return f"hidden markup: {match[0]!r}"
+    ascii_ = text.encode("ascii", "ignore")
+    if len(ascii_.translate(None, _CONTROL_BYTES)) < len(ascii_):
+        return f"an invisible character: U+{ord(_CONTROL.findall(text)[0]):04X}"
+    if not _SUSPECT.search("".join(set(beyond_ascii(text)))):
+        return None
     if (match := _INVISIBLE.search(text, 1 if text.startswith("\ufeff") else 0)) is not None:
         return f"an invisible character: U+{ord(match[0]):04X}"
-    if text.isascii():
-        return None
     if _OVERRIDE.search(text) or (_DIRECTION.search(text) and not _RIGHT_TO_LEFT.search(text)):
         return "marks that turn the direction of the text"
     if (_ZERO_WIDTH_SPACE.search(text) and not _UNSPACED.search(text)) or _JOINER.search(text):

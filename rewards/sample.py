@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
 from riftk.constraints import Constraint
 from riftk.constraints.form import parse_json
-from riftk.constraints.text import HAN, HANGUL, KANA, UNSPACED, without_tags
+from riftk.constraints.text import HAN, HANGUL, KANA, UNSPACED, beyond_ascii, without_tags
 from riftk.judging import Output
 
 from .lexicon import FILLER, NUMBER_WORDS
@@ -21,7 +22,8 @@ EXAMINED = 60_000  # characters that guards read of a longer text: as many of it
 # No letters to Python, but parts of words: vowel signs of Indic scripts, points of Arabic and Hebrew.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _TOKEN = re.compile(rf"[{HAN}{KANA}{HANGUL}{UNSPACED}]|(?:[^\W_{HAN}{KANA}{HANGUL}{UNSPACED}]|[{_MARKS}])+")
-_ASCII_TOKEN = re.compile(r"[^\W_]+")
+_PLAIN_TOKEN = re.compile(r"[^\W_]+")
+_NOT_PLAIN = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}{_MARKS}]")
 _STRETCH = 400  # characters
 _DENSE = re.compile(rf"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
 _FENCE = re.compile(r"```\w*\s*([\[{].*[\]}])\s*```|([\[{].*[\]}])", re.DOTALL)
@@ -37,7 +39,8 @@ def examined(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Words and numbers, lower-cased; a character each in scripts that set no blanks between words."""
-    return (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text.lower())
+    plain = _NOT_PLAIN.search(beyond_ascii(text := text.lower())) is None
+    return (_PLAIN_TOKEN if plain else _TOKEN).findall(text)
 
 
 def tokens_in_turn(text: str) -> Iterator[str]:
@@ -48,15 +51,13 @@ def tokens_in_turn(text: str) -> Iterator[str]:
 
 def content(text: str) -> set[str]:
     """What a text is about: numbers, stems of words but filler, pairs of Chinese or Thai letters."""
-    found: set[str] = set()
-    before = ""
-    for token in tokens(text):
-        if _DENSE.match(token):
-            if before:
-                found.add(before + token)
-            before = token
-            continue
-        before = ""
+    every = tokens(text)
+    words, found = set(every), set()
+    if _DENSE.search(beyond_ascii(text)):
+        dense = {token for token in words if _DENSE.match(token)}
+        words -= dense
+        found = {one + other for one, other in pairwise(every) if one in dense and other in dense}
+    for token in words:
         if token in NUMBER_WORDS:
             found.add(NUMBER_WORDS[token] or token)
         elif token[0].isdigit() or (len(token) > 3 and token not in FILLER):

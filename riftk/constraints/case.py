@@ -9,7 +9,7 @@ from itertools import islice
 from .base import Constraint, Verdict, broken, constraint, followed
 from .language import judge_language, vacuous
 from .length import RELATIONS, judge_count, whole_number
-from .text import Span, Text, ascii_letter_count, prose, without_commands, word_tokens
+from .text import Span, Text, ascii_letter_count, beyond_ascii, prose, without_commands, word_tokens
 
 MANY_WORDS = 6  # of two letters or more: enough for identifying the language
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -19,7 +19,8 @@ _SYMBOLS = re.compile("[ªºµ\u0370-\u03ff\u1f00-\u1fff\u2160-\u217f\u24b6-\u24
 
 def _cased(text: str) -> str:
     """The text in which case counts: LaTeX control words and symbols blanked out."""
-    return _SYMBOLS.sub(lambda match: " " * len(match.group()), without_commands(text))
+    plain = without_commands(text)
+    return plain if plain.isascii() else _SYMBOLS.sub(lambda match: " " * len(match.group()), plain)
 
 
 def lower_case_spans(text: str) -> tuple[int, list[Span]]:
@@ -42,15 +43,11 @@ def _case_spans(
     return sum(end - start for start, end in spans), spans
 
 
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-
-
 def cased_letters(text: str) -> int:
     """Number of letters that have two forms, LaTeX control words left out."""
     plain = _cased(text)
-    letters = ascii_letter_count(plain)
-    others = () if plain.isascii() else _NOT_ASCII.findall(plain)
-    return letters + sum(1 for letter in others if letter.isalpha() and letter.lower() != letter.upper())
+    others = sum(1 for letter in beyond_ascii(plain) if letter.isalpha() and letter.lower() != letter.upper())
+    return ascii_letter_count(plain) + others
 
 
 def judge_english(text: Text, target: str) -> Verdict:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from .base import Constraint, Verdict, broken, constraint, followed
 from .language import MIN_LETTERS, vacuous
 from .text import Text, letter_count, prose, says_something
 
-_ZERO_WIDTH = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]")
-_HYPHENS = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
-_QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
+_ZERO_WIDTH = (*range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, 0xAD)
+_HYPHENS = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
+_QUOTES = {"‘": "'", "’": "'", "“": '"', "”": '"'}
+_LOOKS = dict.fromkeys(_ZERO_WIDTH) | str.maketrans(_HYPHENS | _QUOTES)
 _WRAPPING = " \"'“”‘’`*_)"
 
 
 def normalised(text: str) -> str:
     """What looks the same written the same: plain hyphens and quotes, single blanks, nothing invisible."""
-    text = _ZERO_WIDTH.sub("", text).translate(_HYPHENS).translate(_QUOTES)
+    if not text.isascii():
+        text = text.translate(_LOOKS)
     return " ".join(text.split())
 
 

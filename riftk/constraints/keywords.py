@@ -19,8 +19,10 @@ def keyword_spans(text: str, keyword: str) -> list[Span]:
     A neighbouring letter or digit makes it part of another word ("now" in "known" is none); `-` and `_` do
     not. Give it the `visible` text, in which LaTeX's `\bar` is no word.
     """
-    pattern = re.escape(keyword.strip())
-    first, last = keyword.strip()[0], keyword.strip()[-1]
+    word = keyword.strip()
+    if text.isascii() and word.isascii() and word.lower() not in text.lower():
+        return []
+    pattern, first, last = re.escape(word), word[0], word[-1]
     if first.isalnum() and not _JOINED.match(first):
         pattern = r"(?<![^\W_])" + pattern
     if last.isalnum() and not _JOINED.match(last):

@@ -46,6 +46,7 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khme
 
 _DENSE = re.compile(f"[{HAN}{KANA}{HANGUL}]")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_ASCII = bytes(range(128))
 _ASCII_LETTERS = string.ascii_letters.encode()
 
 
@@ -60,14 +61,22 @@ def ascii_letter_count(text: str) -> int:
     return len(data) - len(data.translate(None, _ASCII_LETTERS))
 
 
+def beyond_ascii(text: str) -> str:
+    """The characters of a text that are not ASCII: mostly few, so that slow looks at each are cheap."""
+    if text.isascii():
+        return ""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
 def all_letters(text: str) -> int:
     """Number of letters, of any script, each counted once."""
-    return ascii_letter_count(text) if text.isascii() else sum(map(str.isalpha, text))
+    return ascii_letter_count(text) + sum(map(str.isalpha, beyond_ascii(text)))
 
 
 def letter_count(text: str) -> int:
     """Number of letters; a Chinese, Japanese or Korean one says as much as two and counts twice."""
-    return all_letters(text) + (0 if text.isascii() else len(_DENSE.findall(text)))
+    others = beyond_ascii(text)
+    return ascii_letter_count(text) + sum(map(str.isalpha, others)) + len(_DENSE.findall(others))
 
 
 # ------------------------------------------------------------------------------------------ words
@@ -103,7 +112,7 @@ def word_tokens(text: str) -> Iterator[tuple[int, int, int]]:
 
 def word_count(text: str) -> int:
     """Number of words as a reader counts them; see `words_in_token`."""
-    return sum(count for _, _, count in word_tokens(text))
+    return sum(map(words_in_token, without_tags(text).split()))
 
 
 def words(text: str) -> list[str]:
@@ -208,6 +217,8 @@ def regions(text: str) -> tuple[Region, ...]:
 
     What is opened and never closed is prose: a stray backtick must not hide the rest of a text.
     """
+    if not any(mark in text for mark in "\\`$"):
+        return ()
     found: list[Region] = []
     missing: set[str] = set()  # closers that do not come any more: a text full of openers is read once
     position = 0
