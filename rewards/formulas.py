@@ -81,9 +81,11 @@ def controllability(found: Evidence) -> float:
 def if_rlvr(found: Evidence) -> float:
     """V + 1 for a sound answer that follows something, V - 0.5 for an unsound one, else V; at most 2.
 
-    The combination of IF-RLVR (AI2, arXiv 2507.02833, on reward hacking): V is the verifiable reward, here
-    `followed`, and a preference model's score above a threshold tells sound from unsound. Here a right,
-    non-degenerate answer is sound. Unlike the others it pays something for following alone, as published.
+    The combination of IF-RLVR (AI2, arXiv 2507.02833, section 5 and appendix E, equation 2): V is the
+    verifiable reward, and a reward model's score above a threshold tells sound from unsound. Two things are
+    riftk's: a right, non-degenerate answer is sound, and V is the share followed, where the paper adds up a
+    reward for each constraint (open-instruct pays up to 10), so that the answer weighs more here. Unlike the
+    other formulas it pays something for following alone, as published.
     """
     value = _or_one(found.followed)
     if value <= 0:
