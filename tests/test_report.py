@@ -81,8 +81,9 @@ def test_it_opens_with_five_lines_and_one_sentence(made):
     assert lines[4].split("|")[3].strip() == "2.8 % [0.5, 14.2]"
     sentences = [line for line in opening if line.startswith("**")]
     assert len(sentences) == 1
+    following = f"reasoning IFS (+58.3 points {interval})"
     assert sentences[0].startswith(
-        f"**Better: reasoning IFS +58.3 points {interval} and accuracy +0.0 points ["
+        f"**Better: {following} rose; no change is shown in accuracy (+0.0 points ["
     )
 
 
@@ -161,33 +162,62 @@ def difference(value: float, half: float) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("following", "accuracy", "verdict"),
+    ("following", "accuracy", "plain", "said"),
     [
-        ((0.5, 0.1), (0.0, 0.02), "Better"),
-        ((0.5, 0.1), (-0.015, 0.01), "Better"),  # a loss within two points is tolerated, and printed
-        ((0.5, 0.1), (-0.1, 0.02), "Worse"),  # following was bought with accuracy
-        ((0.5, 0.1), (-0.1, 0.2), "Better"),  # a loss that is not shown
-        ((-0.2, 0.1), (0.1, 0.02), "Worse"),
-        ((0.05, 0.1), (0.1, 0.02), "Better"),
-        ((0.05, 0.1), (-0.1, 0.02), "Worse"),
-        ((0.05, 0.1), (0.0, 0.02), "Cannot tell"),
-        ((0.05, 0.1), (-0.015, 0.01), "Cannot tell"),
+        (50, 10, 20, "Better: {following}, {accuracy} and {plain} rose."),
+        (50, -10, 0, "A trade: {following} rose; {accuracy} fell; no change is shown in {plain}."),
+        (-50, -10, -10, "Worse: {following}, {accuracy} and {plain} fell."),
+        (5, 4, 0, "Cannot tell: no change is shown in {following}, {accuracy} and {plain}."),
     ],
 )
-def test_the_sentence_is_decided_by_the_intervals_and_accuracy_counts(following, accuracy, verdict):
-    said = conclusion(
-        {"reasoning_ifs,robust": difference(*following), "accuracy,robust": difference(*accuracy)}
+def test_the_sentence_says_what_rose_what_fell_and_what_is_open(following, accuracy, plain, said):
+    gaps = {
+        "reasoning_ifs,robust": difference(following / 100, 0.1),
+        "accuracy,robust": difference(accuracy / 100, 0.05),
+        "accuracy_instructed,robust": difference(accuracy / 100, 0.05),
+        "accuracy_plain,robust": difference(plain / 100, 0.05),
+    }
+
+    def told(name: str, value: float, half: float) -> str:
+        return f"{name} ({value:+.1f} points [{value - half:+.1f}, {value + half:+.1f}])"
+
+    assert conclusion(gaps) == said.format(
+        following=told("reasoning IFS", following, 10),
+        accuracy=told("accuracy", accuracy, 5),
+        plain=told("accuracy without an instruction", plain, 5),
     )
-    assert said.startswith(verdict + ": reasoning IFS ")
-    assert said.count(".") >= 1
-    assert said.endswith(".")
-    assert f"accuracy {100 * accuracy[0]:+.1f} points" in said
+
+
+@pytest.mark.parametrize(
+    ("following", "accuracy", "verdict"),
+    [
+        (0.5, 0.0, "Better"),
+        (0.0, 0.5, "Better"),
+        (0.5, -0.15, "A trade"),
+        (0.5, -0.05, "Better"),  # a loss that is not shown
+        (-0.2, 0.2, "A trade"),
+        (0.0, -0.2, "Worse"),
+        (-0.2, 0.0, "Worse"),
+        (0.05, -0.05, "Cannot tell"),
+    ],
+)
+def test_the_verdict_is_that_of_the_intervals(following, accuracy, verdict):
+    gaps = {"reasoning_ifs,robust": difference(following, 0.1), "accuracy,robust": difference(accuracy, 0.1)}
+    assert conclusion(gaps).startswith(f"{verdict}: ")
 
 
 def test_following_is_that_of_the_response_where_nothing_is_asked_of_the_reasoning():
-    assert conclusion({"response_ifs,robust": difference(0.2, 0.1)}).startswith("Better: response IFS +20.0")
-    assert conclusion({"accuracy,robust": difference(-0.2, 0.1)}).startswith("Worse: accuracy -20.0 points")
+    assert conclusion({"response_ifs,robust": difference(0.2, 0.1)}).startswith("Better: response IFS (+20.0")
+    assert conclusion({"accuracy,robust": difference(-0.2, 0.1)}).startswith("Worse: accuracy (-20.0 points")
     assert conclusion({}).startswith("Cannot tell")
+
+
+def test_the_sentence_names_the_other_target_where_it_changed():
+    gaps = {"reasoning_ifs,robust": difference(0.8, 0.1), "accuracy,robust": difference(0.0, 0.02)}
+    assert "response" not in conclusion({**gaps, "response_ifs,robust": difference(-0.1, 0.2)})
+    said = conclusion({**gaps, "response_ifs,robust": difference(-0.4, 0.1)})
+    assert said.startswith("A trade: reasoning IFS (+80.0")
+    assert "; response IFS (-40.0 points [-50.0, -30.0]) fell" in said
 
 
 def test_examples_show_what_got_better_what_got_worse_and_what_stayed_wrong(made):
@@ -236,7 +266,7 @@ def test_two_benchmarks_stand_in_one_report(tmp_path):
     text = write_report(tmp_path).read_text()
     assert text.index("## small") < text.index("## plain") < text.index("![")
     assert "## Counts (plain)" in text
-    assert len(re.findall(r"^\*\*(Better|Worse|Cannot tell)", text, re.MULTILINE)) == 2
+    assert len(re.findall(r"^\*\*(Better|Worse|A trade|Cannot tell)", text, re.MULTILINE)) == 2
 
 
 HOSTILE = (
@@ -276,11 +306,3 @@ def test_an_inline_text_reads_as_it_is(text):
     [_, token, _] = MarkdownIt("commonmark").parse("x " + inline(text))
     assert {child.type for child in token.children} <= {"text", "text_special"}
     assert "".join(child.content for child in token.children) == "x " + re.sub(r"\s+", " ", text)
-
-
-def test_the_sentence_tells_what_the_other_target_lost():
-    gaps = {"reasoning_ifs,robust": difference(0.8, 0.1), "accuracy,robust": difference(0.0, 0.02)}
-    assert "but" not in conclusion({**gaps, "response_ifs,robust": difference(-0.1, 0.2)})
-    said = conclusion({**gaps, "response_ifs,robust": difference(-0.4, 0.1)})
-    assert said.startswith("Better: reasoning IFS +80.0")
-    assert "but response IFS -40.0 points [-50.0, -30.0]" in said

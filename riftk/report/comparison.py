@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from riftk.evaluation import Tally, family, read_results, sample_files
 from riftk.rows import read_jsonl
 from riftk.statistics import holm, paired_difference
-
-# Accuracy that may be lost without the result counting as worse (two points), when following has improved.
-TOLERATED_LOSS = 0.02
 
 
 def compare(before_dir: str | Path, after_dir: str | Path) -> dict[str, dict[str, Any]]:
@@ -55,40 +52,43 @@ def headline(estimates: Mapping[str, Any]) -> dict[str, str]:
 
 
 def conclusion(differences: Mapping[str, Mapping[str, Any]]) -> str:
-    """One sentence: better, worse, or cannot tell.
+    """One sentence: better, worse, a trade, or cannot tell, with all that it rests on.
 
-    Decided by the paired intervals of following and accuracy. Worse: following fell, or accuracy fell by more
-    than `TOLERATED_LOSS`. Better: following or accuracy rose and neither fell that much. An interval that
-    holds zero shows nothing. Where instructions about the other part of a completion are followed less, the
-    sentence says so.
+    Named are following, accuracy over all items and accuracy without an instruction, each with its paired
+    interval: what rose, what fell, and what may not have changed at all because its interval holds zero.
+    Where something rose and something else fell it is a trade, whose worth the reader has to judge.
     """
-    lines = headline(differences)
-    following = differences.get(lines.get("IFS", ""))
-    accuracy = differences.get(lines.get("Accuracy", ""))
-    said = []
-    if following:
-        said.append(f"{lines['IFS'].partition('_')[0]} IFS {_change(following)}")
-    if accuracy:
-        said.append(f"accuracy {_change(accuracy)}")
-    changes = " and ".join(said) + _loss_of_the_other(differences, lines.get("IFS", ""))
-    lost = _sign(accuracy) < 0 and accuracy["value"] < -TOLERATED_LOSS
-    if _sign(following) < 0 or lost:
-        bought = " (following was bought with accuracy)" if lost and _sign(following) > 0 else ""
-        return f"Worse: {changes}{bought}."
-    if _sign(following) > 0 or _sign(accuracy) > 0:
-        return f"Better: {changes}."
+    changes: dict[int, list[str]] = {1: [], -1: [], 0: []}
+    for key, name in _judged(differences).items():
+        changes[_sign(differences[key])].append(f"{name} ({_change(differences[key])})")
+    rose, fell, open_ = (_listed(changes[sign]) for sign in (1, -1, 0))
+    said = [f"{rose} rose"] * bool(rose) + [f"{fell} fell"] * bool(fell)
+    if open_:
+        said.append(f"no change is shown in {open_}")
     if not said:
         return "Cannot tell: neither following nor accuracy was measured."
-    why = "the loss is within two points" if _sign(accuracy) < 0 else "what changed is within chance"
-    return f"Cannot tell: {changes}; {why}."
+    verdict = {(True, True): "A trade", (True, False): "Better", (False, True): "Worse"}
+    return f"{verdict.get((bool(rose), bool(fell)), 'Cannot tell')}: {'; '.join(said)}."
 
 
-def _loss_of_the_other(differences: Mapping[str, Mapping[str, Any]], key: str) -> str:
-    """What the sentence adds when following fell in the target that the headline is not about."""
-    target, rest = key.partition("_")[::2]
-    other = "response" if target == "reasoning" else "reasoning"
-    gap = differences.get(f"{other}_{rest}")
-    return f", but {other} IFS {_change(gap)}" if _sign(gap) < 0 else ""
+def _judged(differences: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The figures that the sentence names: following of either target (that of the headline first, the other
+    one where it changed), and accuracy. Without an instruction it is a figure of its own where there are
+    items with one."""
+    first = headline(differences).get("IFS", "").partition("_")[0]
+    named = {f"{first}_ifs,robust": f"{first} IFS"}
+    other = "response" if first == "reasoning" else "reasoning"
+    if _sign(differences.get(f"{other}_ifs,robust")):
+        named[f"{other}_ifs,robust"] = f"{other} IFS"
+    named["accuracy,robust"] = "accuracy"
+    if "accuracy_instructed,robust" in differences:
+        named["accuracy_plain,robust"] = "accuracy without an instruction"
+    return {key: name for key, name in named.items() if key in differences}
+
+
+def _listed(names: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _differences(before: Tally, after: Tally) -> dict[str, dict[str, Any]]:
