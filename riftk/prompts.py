@@ -68,3 +68,11 @@ def mathif_prompt(question: str, instructions: Sequence[str] = ()) -> str:
         instructions: sentences that ask for the constraints, in order.
     """
     return f"{question}{MATHIF_BASE_INSTRUCTION}{' '.join(instructions)}"
+
+
+def maths_prompt(question: str) -> str:
+    """User message of the maths suite: the sentence that reasoning models are published with.
+
+    DeepSeek-R1's and Qwen3's model cards ask for it in evaluations of maths.
+    """
+    return f"{question}\nPlease reason step by step, and put your final answer within \\boxed{{}}."

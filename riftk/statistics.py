@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -122,6 +122,71 @@ def estimate_of_totals(sums: Sequence[float], counts: Sequence[float], *, seed: 
     if (sizes == 1).all() and np.isin(totals, (0.0, 1.0)).all():
         return proportion(int(totals.sum()), totals.size)
     return _mean_of_totals(totals, sizes, LEVEL, RESAMPLES, seed)
+
+
+def mean_of_estimates(parts: Sequence[Estimate]) -> Estimate:
+    """Mean of independent figures, each counting as much as another (a macro average).
+
+    The interval is put together from theirs (method of variance estimates recovery: G. Y. Zou and A. Donner,
+    Statistics in Medicine 27, 2008), so that it stays honest where a part is 0 or 1.
+
+    Args:
+        parts: figures with intervals; none makes `NOTHING`.
+    """
+    known = [part for part in parts if part.value is not None]
+    if not known or len(known) < len(parts):
+        return NOTHING
+    count, value = len(known), sum(part.value for part in known) / len(known)
+    n = sum(part.n for part in known)
+    if any(part.low is None for part in known):
+        return Estimate(value, None, None, n, None)
+    below = math.sqrt(sum((part.value - part.low) ** 2 for part in known)) / count
+    above = math.sqrt(sum((part.high - part.value) ** 2 for part in known)) / count
+    errors = [part.stderr for part in known]
+    stderr = None if None in errors else math.sqrt(sum(error**2 for error in errors)) / count
+    return Estimate(value, value - below, value + above, n, stderr)
+
+
+def mean_of_ratios(
+    sums: np.ndarray,
+    counts: np.ndarray,
+    *,
+    empty: float | None = None,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """Mean of several ratios over the same items, such as a share under each of three wordings, with a
+    percentile interval from a bootstrap over items.
+
+    Args:
+        sums, counts: numerator and denominator of each item in each ratio, shapes (items, ratios).
+        empty: value of a ratio whose denominator is zero; None makes the mean None.
+        level, resamples, seed: see `mean`.
+
+    Returns:
+        The estimate, `n` the sum of all counts. There is no interval where a twentieth of the draws have an
+        empty denominator; at 0 and 1 it is Wilson's over the items.
+    """
+    n, (items, ratios) = int(counts.sum()), counts.shape
+    of_each = [_ratio(*totals, empty) for totals in zip(sums.sum(axis=0), counts.sum(axis=0), strict=True)]
+    if None in of_each:
+        return Estimate(None, None, None, n, None)
+    value = sum(of_each) / ratios
+    if items < 2 or not n:
+        return Estimate(value, None, None, n, None)
+    draws = np.zeros(resamples)
+    for column in range(ratios):  # one seed: each draw takes the same items for every ratio
+        drawn = _resampled_ratios(sums[:, column], counts[:, column], resamples, seed)
+        draws += np.where(np.isnan(drawn), np.nan if empty is None else empty, drawn) / ratios
+    there = draws[~np.isnan(draws)]
+    if there.size < LEVEL * resamples:
+        return Estimate(value, None, None, n, None)
+    if value in (0.0, 1.0):  # all draws are alike: as if each item had said it once
+        once = int((counts.sum(axis=1) > 0).sum())
+        return replace(proportion(int(value) * once, once, level), n=n)
+    low, high = np.quantile(there, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, float(low), float(high), n, float(there.std(ddof=1)))
 
 
 def pass_at_k(correct: Sequence[int], samples: Sequence[int], k: int, *, seed: int = 0) -> Estimate:
@@ -274,6 +339,10 @@ def smallest_difference(
     return max(gap, fewest / n)
 
 
+def _ratio(total: float, count: float, empty: float | None) -> float | None:
+    return float(total / count) if count else empty
+
+
 def _none_of(n: int, correct: int, k: int) -> float:
     """Probability that k of n completions, drawn without replacement, hold none of the right ones."""
     return math.comb(n - correct, k) / math.comb(n, k)
@@ -338,7 +407,8 @@ def _resampled_ratios(sums: np.ndarray, counts: np.ndarray, resamples: int, seed
     ratios = []
     for start in range(0, resamples, at_once):
         chosen = generator.integers(0, size, (min(at_once, resamples - start), size))
-        ratios.append(sums[chosen].sum(axis=1) / counts[chosen].sum(axis=1))
+        with np.errstate(invalid="ignore"):  # 0 / 0 where no item drawn has a denominator: not a number
+            ratios.append(sums[chosen].sum(axis=1) / counts[chosen].sum(axis=1))
     return np.concatenate(ratios)
 
 

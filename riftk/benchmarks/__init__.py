@@ -22,9 +22,17 @@ from riftk.constraints import Constraint
 from riftk.rows import Row, read_rows, row_problems
 
 BENCHMARKS = {
+    "iffr": "riftk.benchmarks.iffr:load",
     "mathif": "riftk.benchmarks.mathif:load",
     "reasonif": "riftk.benchmarks.reasonif:load",
     "tiny": "riftk.tiny.benchmark:load",
+    "ifeval": "riftk.benchmarks.ifeval:load",
+    "cotcontrol": "riftk.benchmarks.cotcontrol:load",
+    "maths": "riftk.benchmarks.maths:load",
+    **{
+        name: f"riftk.benchmarks.maths:{name}"
+        for name in ("aime24", "aime25", "amc23", "math500", "minerva", "olympiadbench", "gsm8k")
+    },
 }
 UNSUPPORTED = {
     "followbench": "FollowBench is not supported: most of its answers are scored by a judge model, and riftk "
@@ -34,11 +42,35 @@ UNSUPPORTED = {
 __all__ = [
     "BENCHMARKS",
     "Benchmark",
+    "Decoding",
     "load_benchmark",
     "stratified",
     "stratified_questions",
     "takes_limits",
 ]
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How completions are decoded where a benchmark's protocol says so; the rest is the run's choice.
+
+    Args:
+        greedy: temperature 0.
+        max_tokens: most tokens of a completion.
+        thinking: False switches thinking off.
+        labels: closed set: the first token's favourite among these is the completion.
+    """
+
+    greedy: bool = False
+    max_tokens: int | None = None
+    thinking: bool | None = None
+    labels: tuple[str, ...] = ()
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """Fields of `riftk.engines.Sampling` that are given."""
+        given: dict[str, Any] = {"temperature": 0.0, "top_p": 1.0} if self.greedy else {}
+        return given if self.max_tokens is None else {**given, "max_tokens": self.max_tokens}
 
 
 @dataclass(frozen=True)
@@ -55,7 +87,10 @@ class Benchmark:
         waits: how often "Wait" replaces the end of a trace (budget forcing).
         repeat: whether the instructions are repeated at the end of the trace.
         reflects: whether an item whose first completion does not follow is asked a second time.
+        macro: whether the accuracy is averaged over sources too, each counting as much as another.
+        also: further rulebooks of the published evaluator, such as IFEval's loose one.
         sentence: the words in which a constraint is asked for, where they are repeated.
+        decoding: how completions are decoded, where the protocol says so.
     """
 
     name: str
@@ -67,7 +102,10 @@ class Benchmark:
     waits: int = 0
     repeat: bool = False
     reflects: bool = False
+    macro: bool = False
+    also: tuple[str, ...] = ()
     sentence: Callable[[Constraint], str] = Constraint.instruction
+    decoding: Decoding = Decoding()
 
     def __post_init__(self) -> None:
         if len({row.item_id for row in self.rows}) != len(self.rows):
@@ -78,7 +116,7 @@ class Benchmark:
     @property
     def rulebooks(self) -> tuple[str, ...]:
         """The rulebooks of a report: the published rules first, robust beside them."""
-        return (self.rules,) if self.rules == "robust" else (self.rules, "robust")
+        return tuple(dict.fromkeys((self.rules, *self.also, "robust")))
 
     @property
     def items_sha(self) -> str:
@@ -91,9 +129,16 @@ class Benchmark:
 
     @property
     def protocol(self) -> dict[str, Any]:
-        """How the items are asked, where it is not simply once: entries for the configuration of a run."""
-        asked = {"waits": self.waits, "repeat": self.repeat, "reflects": self.reflects}
-        return {name: value for name, value in asked.items() if value}
+        """How the items are asked and counted, where it is not simply once: entries for a configuration."""
+        asked = {
+            "waits": self.waits,
+            "repeat": self.repeat,
+            "reflects": self.reflects,
+            "macro": self.macro,
+        }
+        asked |= {"sampling": self.decoding.sampling, "labels": list(self.decoding.labels)}
+        off = {"thinking": "off"} if self.decoding.thinking is False else {}
+        return {name: value for name, value in asked.items() if value} | off
 
     @property
     def ceilings(self) -> dict[str, float]:

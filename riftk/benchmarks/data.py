@@ -72,12 +72,52 @@ def from_hub(repository: str, names: Sequence[str], revision: str | None, advice
     return records, f"{repository}@{commit}"
 
 
-def fingerprint(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Hash of what the records ask, whatever file format they come from."""
+def from_hub_table(
+    repository: str, config: str | None, split: str, revision: str | None, advice: str
+) -> tuple[Records, str]:
+    """Records of a data set on the hub that is read through the package `datasets`.
+
+    Args:
+        repository: id of the data set.
+        config: its configuration; None is the only one.
+        split: its split.
+        revision: commit, tag or branch; None is "main".
+        advice: what to do where the hub cannot be read.
+
+    Returns:
+        The records and their origin.
+
+    Raises:
+        FileNotFoundError: offline, gated, no such data set, configuration, split or revision.
+    """
+    try:
+        from datasets import load_dataset
+    except ImportError as error:
+        raise FileNotFoundError(f"the hub needs pip install datasets; {advice}") from error
+    try:
+        data = load_dataset(repository, config, split=split, revision=revision)
+    except (OSError, ValueError) as error:  # ValueError: no such configuration, split, or cache offline
+        raise FileNotFoundError(
+            f"{repository} could not be read from the hub ({_first_line(error)}); {advice}"
+        ) from error
+    return list(data), f"{repository}@{revision or 'main'}"
+
+
+def fingerprint(
+    records: Iterable[Mapping[str, Any]], columns: Sequence[str], args: str = "constraint_args"
+) -> str:
+    """Hash of what the records ask, whatever file format they come from.
+
+    Args:
+        records: rows of the file.
+        columns: what is hashed of each.
+        args: the column with the constraints' arguments, a list; "" where there are no constraints.
+    """
     digest = hashlib.sha256()
     for record in records:
         asked: list[Any] = [record[name] for name in columns]
-        asked.append([without_padding(args) for args in record["constraint_args"]])
+        if args:
+            asked.append([without_padding(given) for given in record[args]])
         digest.update(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode())
     return digest.hexdigest()
 

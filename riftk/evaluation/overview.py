@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from riftk.evaluation.forms import UNASKED, unasked_name
+from riftk.evaluation.iffr import table
 
-_MATHIF = {"response_ifs": "HAcc", "response_sacc": "SAcc"}
+# What benchmarks call their figures, by their published rules.
+_OWN_NAMES = {
+    "mathif": {"response_ifs": "HAcc", "response_sacc": "SAcc"},
+    "ifeval": {"response_ifs": "prompt level", "response_instructions": "instruction level"},
+}
 _NAMES = {
     "reasoning_ifs": "reasoning IFS",
     "response_ifs": "response IFS",
     "response_sacc": "response SAcc",
+    "response_instructions": "response, of all instructions",
+    "accuracy_macro": "accuracy, mean over sets",
     "accuracy_instructed": "accuracy, with instructions",
     "accuracy_plain": "accuracy, without",
     "reasoning_joint": "joint, reasoning",
     "response_joint": "joint, response",
 }
+_LENGTHS = {"reasoning_tokens,none": "mean reasoning tokens", "reasoning_words,none": "words"}
 _COUNTS = ("samples", "truncated", "unclosed", "no_reasoning", "errored")
 
 
@@ -31,35 +39,64 @@ def overview(results: Mapping[str, Any]) -> str:
 
 def _task(results: Mapping[str, Any], task: str) -> str:
     config, estimates = results["configs"][task], results["estimates"][task]
-    names = _NAMES | (_MATHIF if config["rules"][0] == "mathif" else {})
-    lines = [f"{task}: {results['model_name']}, {config['samples_per_item']} sample(s) per item"]
+    names = _NAMES | _OWN_NAMES.get(config["rules"][0], {})
+    lines = [f"{task}: {results['model_name']}, avg@{config['samples_per_item']}"]
     for metric, name in names.items():
         for rules in config["rules"]:
             found = estimates.get(f"{metric},{rules}")
             if found and not (metric == "response_sacc" and "mathif" not in config["rules"]):
-                lines.append(f"  {name:<28}{rules:<10}{_share(found)}  n {found['n']}")
+                lines.append(f"  {name:<28}{rules:<13}{_share(found)}  n {found['n']}")
     for key, found in estimates.items():
         if key.startswith("pass@"):
             metric, _, rules = key.partition(",")
-            lines.append(f"  {metric:<28}{rules:<10}{_share(found)}  n {found['n']}")
+            lines.append(f"  {metric:<28}{rules:<13}{_share(found)}  n {found['n']}")
     for key, found in estimates.items():
         if key.startswith(tuple(UNASKED)) and found["value"]:
             kind = "unasked" if key.startswith("over") else "leaked"
-            lines.append(f"  {f'{kind}: {unasked_name(key)}':<40}{_share(found)}  n {found['n']}")
+            lines.append(f"  {f'{kind}: {unasked_name(key)}':<41}{_share(found)}  n {found['n']}")
+    lines += [_of_wordings(row) for row in table(results, task)[1]]
     for key, gap in results["paired"][task].items():
         metric, _, rules = key.partition(",")
         if rules == config["rules"][0]:
-            lines.append(f"  {metric.replace('_', ' '):<28}{rules:<10}{_points(gap)}")
+            lines.append(f"  {metric.replace('_', ' '):<28}{rules:<13}{_points(gap)}")
     for name, found in results["correlations"][task].items():
         value, (target, _, rules) = found["pearson"]["value"], name.partition(",")
         if value is not None and rules == config["rules"][0]:
-            lines.append(f"  {f'IFS and accuracy, r ({target})':<28}{rules:<10}{value:+.2f}")
+            lines.append(f"  {f'IFS and accuracy, r ({target})':<28}{rules:<13}{value:+.2f}")
+    return "\n".join([*lines, *_beside(results, task)])
+
+
+def _beside(results: Mapping[str, Any], task: str) -> list[str]:
+    """What stands beside every score: ceilings, counts, lengths, how it was obtained, what it can show."""
+    config, counts, estimates = (results[name][task] for name in ("configs", "counts", "estimates"))
+    lines = []
     if ceilings := config.get("ceilings"):
         most = ", ".join(f"{name} {100 * value:.2f} %" for name, value in ceilings.items())
-        lines.append(f"  no text can reach more than {most}")
-    counts = results["counts"][task]
-    lines.append("  " + ", ".join(f"{name.replace('_', ' ')} {counts[name]}" for name in _COUNTS))
-    return "\n".join(lines)
+        lines.append(f"no text can reach more than {most}")
+    lines.append(", ".join(f"{name.replace('_', ' ')} {counts[name]}" for name in _COUNTS))
+    for key, name in _LENGTHS.items():
+        if (found := estimates.get(key)) and found["low"] is not None:
+            lines[-1] += f", {name} {found['value']:.1f} [{found['low']:.1f}, {found['high']:.1f}]"
+    sampling = config["sampling"]
+    lines.append(", ".join(f"{name} {value}" for name, value in sampling.items() if value is not None))
+    lines[-1] += f"; checker {results['checker_version']}, items {config['items_sha'][:12]}"
+    if limits := config.get("word_limits"):
+        lines.append(f"word limits: {limits}")
+    gaps = results["smallest_difference"][task].items()
+    if shown := [f"{key.partition(',')[0]} {100 * gap:.1f}" for key, gap in gaps if gap is not None]:
+        lines.append(
+            "a comparison shows differences from so many points on (80 % power, if half of the outcomes change): "
+            + ", ".join(shown)
+        )
+    return [f"  {line}" for line in lines]
+
+
+def _of_wordings(row: Sequence[str]) -> str:
+    name, rules, spread, interval, wordings, n, chance = row
+    told = f"  {name:<28}{rules:<10}{spread} %"
+    for note, text in (("95 %: ", interval), ("wordings: ", wordings), ("n: ", n), ("chance: ", chance)):
+        told += f"  {note}{text}" * bool(text)
+    return told
 
 
 def _share(found: Mapping[str, Any]) -> str:

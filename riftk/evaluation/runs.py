@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,13 @@ from riftk.rows import read_jsonl
 from riftk.statistics import smallest_difference
 
 RESULTS = "results.json"
+# What lm-evaluation-harness's task `ifeval` calls the published evaluator's figures.
+IFEVAL = {
+    "response_ifs,ifeval": "prompt_level_strict_acc,none",
+    "response_instructions,ifeval": "inst_level_strict_acc,none",
+    "response_ifs,ifeval-loose": "prompt_level_loose_acc,none",
+    "response_instructions,ifeval-loose": "inst_level_loose_acc,none",
+}
 
 
 def evaluate(
@@ -73,6 +80,12 @@ def evaluate(
         raise ValueError("two benchmarks have the same name; their samples would share a file")
     if beyond := [k for k in pass_at if not 1 <= k <= samples_per_item]:
         raise ValueError(f"pass@{beyond[0]} needs {beyond[0]} samples per item; there are {samples_per_item}")
+    for benchmark in chosen:
+        if benchmark.decoding.labels and not getattr(engine, "closed_set", False):
+            raise ValueError(
+                f"{benchmark.name} chooses among labels by their log probabilities, which the engine "
+                f"{engine.name} does not give; take decode=generate, or another --engine"
+            )
     out = Path(out_dir)
     config = make_config(engine.describe(), chosen, asdict(sampling), samples_per_item, pass_at)
     claim(out, config, engine.probe)
@@ -88,6 +101,8 @@ def make_requests(benchmark: Benchmark, samples_per_item: int = 1) -> dict[tuple
         (doc_id, sample): Request(
             sample_key(row.item_id, sample),
             row.prompt,
+            thinking=benchmark.decoding.thinking,
+            labels=benchmark.decoding.labels,
             reminder=" ".join(benchmark.sentence(constraint) for constraint in row.constraints),
         )
         for doc_id, row in enumerate(benchmark.rows)
@@ -125,7 +140,7 @@ def refresh(out_dir: str | Path) -> dict[str, Any]:
     """
     out = Path(out_dir)
     config = read_config(out)
-    kept = ("estimates", "counts", "outcomes", "paired", "correlations", "cot_bins")
+    kept = ("estimates", "counts", "outcomes", "paired", "correlations", "cot_bins", "variants")
     results: dict[str, Any] = {name: {} for name in ("results", *kept, "usage", "smallest_difference")}
     for task, path in sample_files(out).items():
         expected = config["tasks"][task]["items"] * config["samples_per_item"]
@@ -144,7 +159,11 @@ def refresh(out_dir: str | Path) -> dict[str, Any]:
     tasks = config["tasks"]
     results |= {
         "configs": {
-            task: {**settings, "sampling": config["sampling"], "samples_per_item": config["samples_per_item"]}
+            task: {
+                **settings,
+                "sampling": _sampling(config, settings),
+                "samples_per_item": config["samples_per_item"],
+            }
             for task, settings in tasks.items()
         },
         "versions": {task: settings["version"] for task, settings in tasks.items()},
@@ -191,6 +210,12 @@ def sample_files(out_dir: str | Path) -> dict[str, Path]:
     return {task: out / f"samples_{task}.jsonl" for task in read_config(out)["tasks"]}
 
 
+def _sampling(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How a task's text was drawn: as its protocol says, else as the run; not known of stored outputs."""
+    known = config["sampling"]["max_tokens"] is not None
+    return {**config["sampling"], **(settings.get("sampling", {}) if known else {})}
+
+
 def _generate(
     engine: Engine,
     benchmark: Benchmark,
@@ -203,6 +228,7 @@ def _generate(
     """Generate and score what the samples file does not hold yet; with a reflection in two rounds."""
     if benchmark.waits or benchmark.repeat:
         engine = ForcingEngine(engine, benchmark.waits, benchmark.repeat)
+    sampling = replace(sampling, **benchmark.decoding.sampling)
     requests = make_requests(benchmark, samples_per_item)
     path = out / f"samples_{benchmark.name}.jsonl"
     if not benchmark.reflects:
@@ -243,7 +269,7 @@ def _fill(
                 benchmark.rows[doc_id],
                 generation,
                 rulebooks=benchmark.rulebooks,
-                think=engine.think,
+                think=engine.think if benchmark.decoding.thinking is None else engine.think_off,
                 doc_id=doc_id,
                 sample=sample,
                 count_tokens=engine.count_tokens,
@@ -266,9 +292,11 @@ def _is_error(sample: Mapping[str, Any]) -> bool:
 def _lm_eval_shape(
     task: str, estimates: Mapping[str, Mapping[str, Any]], rulebooks: Sequence[str]
 ) -> dict[str, Any]:
-    """lm-evaluation-harness's flat shape: "metric,filter" and "metric_stderr,filter". MathIF's figures have
-    the names that they have in its paper as well: `hacc` and `sacc`."""
+    """lm-evaluation-harness's flat shape: "metric,filter" and "metric_stderr,filter". Figures have the names
+    that their benchmark gives them as well: MathIF's `hacc` and `sacc`, IFEval's four accuracies."""
     flat: dict[str, Any] = {"alias": task}
+    if rulebooks[0] == "ifeval":
+        estimates = {**{IFEVAL[key]: estimates[key] for key in IFEVAL if key in estimates}, **estimates}
     if rulebooks[0] == "mathif":
         named = {"response_ifs": "hacc", "response_sacc": "sacc"}
         papers = {

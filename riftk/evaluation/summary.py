@@ -5,6 +5,7 @@ A figure has a key "metric,filter" as in lm-evaluation-harness; the filter is th
     {target}_ifs,{rules}         share of items whose every instruction about the target is followed
                                  (MathIF's HAcc)
     {target}_sacc,{rules}        mean share of the instructions about the target that are followed (SAcc)
+    {target}_instructions,{rules}    share of all instructions that are followed (IFEval's instruction level)
     {target}_ifs/{id},{rules}    the first for one constraint id
     {target}_ifs_closed,{rules}  the first among completions that closed their reasoning and were not cut off
     {target}_joint,{rules}       followed *and* answered correctly
@@ -12,10 +13,12 @@ A figure has a key "metric,filter" as in lm-evaluation-harness; the filter is th
     {target}_ifs_first_turn,{rules}, second_turn,none        of a conversation with a reflection
     accuracy,{rules}             of all items with a gold answer; accuracy_plain, accuracy_instructed,
                                  accuracy_completed (neither cut off nor an error)
+    accuracy_macro,{rules}       mean of the sources' accuracies, for benchmarks that are averaged so
     pass@k,{rules}               where items have several samples
     over_application_{target}/{form},robust      texts with a form that nothing asked for; without /{form} any
     leakage_to_{target}/{form},robust            the same where the form was asked for in the other text only;
                                                  see `riftk.evaluation.forms`
+    standard_accuracy, nonstandard_accuracy, iffr, follow_rate, …  of IFFR, see `riftk.evaluation.iffr`
     reasoning_words, reasoning_tokens, completion_tokens,none      means
     truncated, unclosed, no_reasoning, empty, errored,none         shares
 
@@ -35,7 +38,8 @@ import numpy as np
 
 from riftk.evaluation.forms import form_observations
 from riftk.evaluation.groups import Item, LengthBins, correlations, paired_forms
-from riftk.statistics import Estimate, estimate_of_totals, paired_difference, pass_at_k
+from riftk.evaluation.iffr import Pairs, iffr_item, iffr_estimates, question, variants
+from riftk.statistics import Estimate, estimate_of_totals, mean_of_estimates, paired_difference, pass_at_k
 
 TARGETS = ("reasoning", "response")
 FLAGS = ("truncated", "unclosed", "no_reasoning", "empty", "errored")
@@ -48,7 +52,8 @@ _PART = re.compile(r"(?P<metric>[^[]+)\[(?P<part>\w+)=(?P<value>.*)\],(?P<rules>
 
 
 def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """What one sample says about each figure: (key, value); figures it says nothing about are left out."""
+    """What one sample says about each figure: (key, value), several times where it is about each instruction;
+    figures it says nothing about are left out."""
     errored = sample["finish_reason"] == "error"
     flags = {
         "truncated": sample["finish_reason"] == "length",
@@ -62,6 +67,8 @@ def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for name in LENGTHS:
         if sample[name] is not None and not errored:
             yield f"{name},none", float(sample[name])
+    if iffr_item(sample["item_id"]):  # what it says about IFFR is said together with its other half
+        return
     correct = _correct(sample)
     asked = "instructed" if sample["constraints"] else "plain"
     for rules, right in correct.items():
@@ -94,6 +101,9 @@ def _following(
     everything = all(kept for _, kept in judged)
     yield f"{target}_ifs,{rules}", float(everything)
     yield f"{target}_sacc,{rules}", sum(kept for _, kept in judged) / len(judged)
+    if "ifeval" in sample["verdicts"]:
+        for _, kept in judged:
+            yield f"{target}_instructions,{rules}", float(kept)
     if sample["status"] == "closed" and sample["finish_reason"] != "length":
         yield f"{target}_ifs_closed,{rules}", float(everything)
     if "first_turn" in sample:
@@ -117,6 +127,7 @@ class Tally:
         self.samples = 0
         self.outcomes = dict.fromkeys(("correct", "wrong", "truncated", "errored"), 0)
         self.bins = LengthBins()
+        self.pairs = Pairs()
         self._labels: dict[str, list[str]] = {part: [] for part in PARTS}
         self._sums: dict[str, array[float]] = {}
         self._counts: dict[str, array[int]] = {}
@@ -124,14 +135,14 @@ class Tally:
             self.add(sample)
 
     def add(self, sample: Mapping[str, Any]) -> None:
-        item = self.items.setdefault(sample["item_id"], len(self.items))
+        item = self.items.setdefault(question(sample["item_id"]), len(self.items))
         if item == len(self.kinds):
             self.kinds.append(Item.of(sample))
             for part, labels in self._labels.items():
                 labels.append(self.kinds[item].part(part))
         self.samples += 1
-        seen = dict(observations(sample))
-        for key, value in seen.items():
+        seen = [*observations(sample), *self.pairs.observations(sample)]
+        for key, value in seen:
             sums = self._sums.setdefault(key, array("d"))
             counts = self._counts.setdefault(key, array("l"))
             missing = item + 1 - len(sums)
@@ -142,7 +153,7 @@ class Tally:
             counts[item] += 1
         if (outcome := _outcome(sample)) is not None:
             self.outcomes[outcome] += 1
-        self.bins.add(item, seen)
+        self.bins.add(item, dict(seen))
 
     @property
     def keys(self) -> list[str]:
@@ -162,11 +173,12 @@ class Tally:
         sums, counts, _ = self._totals(key)
         return estimate_of_totals(sums, counts)
 
-    def estimates(self, pass_at: Iterable[int] = ()) -> dict[str, Estimate]:
+    def estimates(self, pass_at: Iterable[int] = (), macro: bool = False) -> dict[str, Estimate]:
         """Every figure.
 
         Args:
             pass_at: k of pass@k; none takes the powers of two that every item has samples for.
+            macro: whether the accuracy is averaged over sources too.
 
         Raises:
             ValueError: pass@k of more samples than an item has.
@@ -174,6 +186,11 @@ class Tally:
         found = {key: self.estimate(key) for key in self.keys}
         found |= self.bins.estimates()
         for key in [key for key in self._sums if key.startswith("accuracy,")]:
+            if macro:
+                parts = [
+                    self.estimate(_part(key, "source", name)) for name in sorted(set(self._labels["source"]))
+                ]
+                found[f"accuracy_macro,{key.partition(',')[2]}"] = mean_of_estimates(parts)
             sums, counts, _ = self._totals(key)
             most = int(counts.min())
             wanted = tuple(pass_at) or tuple(2**i for i in range(most.bit_length()) if most > 1)
@@ -181,7 +198,7 @@ class Tally:
                 found[f"pass@{k},{key.partition(',')[2]}"] = pass_at_k(
                     sums.astype(int).tolist(), counts.astype(int).tolist(), k
                 )
-        return found
+        return found | iffr_estimates(list(found), self._totals, len(self.items), self.pairs.kinds)
 
     def total(self, key: str) -> int:
         """Number of samples of which a yes-or-no figure is true."""
@@ -207,22 +224,26 @@ class Tally:
         return sums[places], counts[places], places
 
 
-def summarise(samples: Iterable[Mapping[str, Any]], pass_at: Iterable[int] = ()) -> dict[str, Any]:
+def summarise(
+    samples: Iterable[Mapping[str, Any]], pass_at: Iterable[int] = (), macro: bool = False
+) -> dict[str, Any]:
     """Estimates and counts over scored samples, which are read once and not kept.
 
     Args:
         samples: records of `samples_<task>.jsonl`.
-        pass_at: k of pass@k, see `Tally.estimates`.
+        pass_at, macro: see `Tally.estimates`.
 
     Returns:
         `estimates`: key -> value, low, high, n, stderr. `counts`: samples, items and each flag. `outcomes`:
         every sample with a gold answer once, as correct, wrong, truncated (and not correct) or errored.
         `paired`: differences between forms of the same questions, see `riftk.evaluation.groups`.
-        `correlations`: following and accuracy over sources. `cot_bins`: edges of the bins.
+        `correlations`: following and accuracy over sources. `cot_bins`: edges of the bins. `variants`: mean
+        and standard deviation over the wordings of IFFR.
     """
     tally = Tally(samples)
+    estimates = {key: found.to_dict() for key, found in tally.estimates(pass_at, macro).items()}
     return {
-        "estimates": {key: found.to_dict() for key, found in tally.estimates(pass_at).items()},
+        "estimates": estimates,
         "counts": {
             "samples": tally.samples,
             "items": len(tally.items),
@@ -232,6 +253,7 @@ def summarise(samples: Iterable[Mapping[str, Any]], pass_at: Iterable[int] = ())
         "paired": _paired(tally),
         "correlations": correlations(tally.kinds, list(tally.items), tally.by_item),
         "cot_bins": tally.bins.edges(),
+        "variants": variants(estimates),
     }
 
 
@@ -277,7 +299,8 @@ def _correct(sample: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _outcome(sample: Mapping[str, Any]) -> str | None:
-    if sample["correct"] is None:
+    item = iffr_item(sample["item_id"])
+    if sample["correct"] is None or (item and item.condition == "nonstandard"):
         return None
     if sample["finish_reason"] == "error":
         return "errored"

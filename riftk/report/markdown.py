@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from riftk.evaluation.forms import UNASKED, unasked_name
+from riftk.evaluation.iffr import FIGURES as IFFR_FIGURES
+from riftk.evaluation.iffr import table as iffr_table
 from riftk.evaluation.summary import QUADRANTS
 from riftk.report.comparison import headline
 from riftk.report.curves import FIGURES
@@ -27,6 +29,9 @@ _NAMES = {
     "accuracy_completed": "Accuracy, completions that were not cut off",
     "reasoning_sacc": "Share of the instructions about the reasoning that are followed",
     "response_sacc": "Share of the instructions about the response that are followed (SAcc)",
+    "reasoning_instructions": "Of all instructions about the reasoning, followed",
+    "response_instructions": "Of all instructions about the response, followed (instruction level)",
+    "accuracy_macro": "Accuracy, mean over the sets",
     "reasoning_ifs_first_turn": "Reasoning IFS, first turn",
     "reasoning_tokens": "Mean tokens of the reasoning",
     "reasoning_words": "Mean words of the reasoning",
@@ -61,6 +66,7 @@ def render(report: Report) -> str:
                 f"![Following per constraint, and accuracy against following: {inline(task)}]({plot})"
             )
         parts += _following(report, task, of_task)
+        parts += _wordings(report, task, of_task)
         parts += _divided(report, task, of_task)
         parts += [f"## Accuracy, joint and length{of_task}", _other_figures(report, task)]
         parts += _quadrants(report, task, of_task)
@@ -114,12 +120,29 @@ def _following(report: Report, task: str, of_task: str) -> list[str]:
     return parts
 
 
+def _wordings(report: Report, task: str, of_task: str) -> list[str]:
+    """IFFR: its figures, and the mean and standard deviation of its wordings."""
+    estimates, rules = report["after"]["estimates"][task], report["after"]["configs"][task]["rules"]
+    rows = [
+        (f"{name}, rules `{book}`", key)
+        for metric, name in IFFR_FIGURES.items()
+        for book in rules
+        if (key := f"{metric},{book}") in estimates
+    ]
+    parts = [f"## Standard and non-standard instructions{of_task}", _figures(report, task, rows)]
+    for when in evaluations(report):
+        header, texts = iffr_table(report[when], task)
+        parts += [f"Over the wordings, in percent ({column(report, when)}):", table(header, texts)]
+    return parts if rows else []
+
+
 def _other_figures(report: Report, task: str) -> str:
     estimates = report["after"]["estimates"][task]
     rows = []
     several = {target for target in ("reasoning", "response") if _has_several(report, task, target)}
-    for metric in ("accuracy", "accuracy_plain", "accuracy_instructed", "accuracy_completed",
-                   *(f"{target}_sacc" for target in sorted(several)), "reasoning_joint", "response_joint",
+    for metric in ("accuracy", "accuracy_macro", "accuracy_plain", "accuracy_instructed",
+                   "accuracy_completed", *(f"{target}_sacc" for target in sorted(several)),
+                   "reasoning_instructions", "response_instructions", "reasoning_joint", "response_joint",
                    "reasoning_ifs_closed", "response_ifs_closed", "reasoning_ifs_first_turn"):  # fmt: skip
         for key in (key for key in estimates if key.rpartition(",")[0] == metric):
             filtered = key.rpartition(",")[2]
