@@ -39,7 +39,7 @@ def label_ids(tokenizer: Any, prompt: str, labels: Sequence[str]) -> dict[str, i
         return list(tokenizer(text, add_special_tokens=False).input_ids)
 
     before = encode(prompt)
-    bare = prompt[-1:].isspace() or bool(before) and before[-1] in tokenizer.added_tokens_decoder
+    bare = prompt[-1:].isspace() or (bool(before) and before[-1] in tokenizer.added_tokens_decoder)
     for blank in ("", " ") if bare else (" ", ""):
         behind = {label: encode(prompt + blank + label) for label in labels}
         ids = {label: found[-1] for label, found in behind.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from riftk.benchmarks import Benchmark
 from riftk.engines.base import Engine, Request, Sampling
@@ -87,7 +87,8 @@ def preview(
         prompt_tokens=sum(counts) if counted else estimated,
         counted=counted,
         completion_tokens=sum(
-            sampling.limit(request) * (1 + benchmark.reflects) for benchmark, request in asked
+            replace(sampling, **benchmark.decoding.sampling).limit(request) * (1 + benchmark.reflects)
+            for benchmark, request in asked
         ),
         price_in=price_in,
         price_out=price_out,

@@ -13,6 +13,7 @@ from riftk.constraints import Verdict
 from riftk.constraints.text import word_count
 from riftk.engines.base import Generation
 from riftk.evaluation.forms import unasked_forms
+from riftk.evaluation.iffr import iffr_item
 from riftk.grading import Grade, grade_many
 from riftk.judging import Output
 from riftk.rows import Row, read_jsonl
@@ -20,7 +21,11 @@ from riftk.rows import Row, read_jsonl
 T = TypeVar("T")
 BATCH = 256  # stored samples that are graded together
 # Published graders, and the kinds of answers that they know.
-PUBLISHED_GRADERS = {"mathif": ("math", "number"), "reasonif": ("math", "number", "choice")}
+PUBLISHED_GRADERS = {
+    "mathif": ("math", "number"),
+    "reasonif": ("math", "number", "choice"),
+    "iffr": ("number", "choice", "label"),
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def score_all(
     """Score completions; their answers are compared at the same time.
 
     How constraints are judged is said in `riftk.judging`. Answers are graded by robust rules in the response,
-    and by the published grader (MathIF, ReasonIF) in the text that the published evaluator cuts out.
+    and by the published grader (MathIF, ReasonIF, IFFR) in the text that the published evaluator cuts out.
 
     Args:
         cases: the completions.
@@ -79,12 +84,7 @@ def score_all(
     grades: list[dict[str, Grade]] = [{} for _ in cases]
     for rules in ("robust", *PUBLISHED_GRADERS):
         asked = [place for place, case in enumerate(cases) if rules in _graders(case) and not case.errored]
-        texts = [
-            outputs[place].completion.response
-            if rules == "robust"
-            else outputs[place].published_cut(rules, "response")
-            for place in asked
-        ]
+        texts = [_read(outputs[place], rules) for place in asked]
         golds = [cases[place].row.answer for place in asked]
         kinds = [cases[place].row.answer_type for place in asked]
         for place, found in zip(asked, grade_many(texts, golds, kinds, rules), strict=True):
@@ -125,6 +125,7 @@ def stored_case(record: Mapping[str, Any], rulebooks: Sequence[str], row: Row | 
         completion_tokens=record["completion_tokens"],
         reasoning_content=record["reasoning_content"],
         error=record["error"],
+        label_logprobs=record.get("label_logprobs"),
     )
     row = row or Row.from_dict({**record, "constraints": json.dumps(record["constraints"])})
     return Case(row, generation, record["doc_id"], record["sample"], record["think"], rulebooks)
@@ -140,6 +141,15 @@ def _output(case: Case) -> Output:
         tokens=generation.completion_tokens,
         error=generation.error,
     )
+
+
+def _read(output: Output, rules: str) -> str:
+    """The text in which a grader looks for the answer."""
+    if rules == "robust":
+        return output.completion.response
+    if rules == "iffr":  # its notebooks read everything that was generated
+        return output.text
+    return output.published_cut(rules, "response")
 
 
 def _graders(case: Case) -> list[str]:
@@ -182,7 +192,9 @@ def _record(
         "reasoning_tokens": count_tokens(completion.reasoning) if count_tokens else None,
         "reasoning_words": word_count(completion.reasoning),
         "verdicts": {rules: [_verdict(verdict) for verdict in judged] for rules, judged in verdicts.items()},
-        "forms": unasked_forms(row, output),
+        # An answer of one letter is not written in capitals.
+        "forms": {} if iffr_item(row.item_id) else unasked_forms(row, output),
+        **({"label_logprobs": generation.label_logprobs} if generation.label_logprobs is not None else {}),
         "correct": answered.correct if answered else None,
         "extracted": answered.extracted if answered else None,
         "grade_reason": answered.reason if answered else generation.error,

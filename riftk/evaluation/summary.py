@@ -38,7 +38,7 @@ import numpy as np
 
 from riftk.evaluation.forms import form_observations
 from riftk.evaluation.groups import Item, LengthBins, correlations, paired_forms
-from riftk.evaluation.iffr import Pairs, iffr_item, iffr_estimates, question, variants
+from riftk.evaluation.iffr import Pairs, iffr_estimates, iffr_item, question, variants
 from riftk.statistics import Estimate, estimate_of_totals, mean_of_estimates, paired_difference, pass_at_k
 
 TARGETS = ("reasoning", "response")

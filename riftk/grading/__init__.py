@@ -25,13 +25,18 @@ from riftk.grading.choices import choice, labels_of
 from riftk.grading.expressions import Undecided, same_answer
 from riftk.grading.extract import ANSWER_TYPES, extract_answer, has_complete_answer_tag, strip_answer_tags
 from riftk.grading.extract import boxed as _boxed
+from riftk.grading.iffr import iffr_correct, iffr_extract
 from riftk.grading.mathif import mathif_equal, mathif_extract
 from riftk.grading.numbers import parse_number, same_number
 from riftk.grading.pool import Outcome, Pool, WorkerError, shared_pool
 from riftk.grading.published import reasonif_correct, reasonif_extract
 
-RULES = ("robust", "reasonif", "mathif")
-_PUBLISHED_TYPES = {"reasonif": ("math", "number", "choice"), "mathif": ("math", "number")}
+RULES = ("robust", "reasonif", "mathif", "iffr")
+_PUBLISHED_TYPES = {
+    "reasonif": ("math", "number", "choice"),
+    "mathif": ("math", "number"),
+    "iffr": ("number", "choice", "label"),
+}
 
 __all__ = [
     "ANSWER_TYPES",
@@ -91,8 +96,9 @@ def grade(response: str | None, gold: str, answer_type: str = "math", rules: str
         answer_type: "math" (any expression), "number", "choice" (a letter) or "label" (positive, yes, true,
             …).
         rules: "robust"; "reasonif" for the published extraction ("math", "number" and "choice"); "mathif" for
-            the published grader ("math" and "number"), see `riftk.grading.mathif` for where it deviates. The
-            published ones take the text as it is, with what their evaluators cut cut off before.
+            the published grader ("math" and "number"), see `riftk.grading.mathif` for where it deviates;
+            "iffr" for its notebooks' extraction ("number", "choice" and "label"). The published
+            ones take the text as it is, with what their evaluators cut cut off before.
 
     Raises:
         ValueError: unknown `answer_type` or `rules`.
@@ -150,6 +156,11 @@ def _first(response: str | None, gold: str, answer_type: str, rules: str) -> Gra
     if rules == "reasonif":
         value = reasonif_extract(response, answer_type)
         return _graded(reasonif_correct(value, gold, answer_type), value, gold)
+    if rules == "iffr":
+        value = iffr_extract(response, answer_type)
+        if value is None:
+            return Grade(False, None, f"no {answer_type} found")
+        return _graded(iffr_correct(value, gold, answer_type), value, gold)
     if rules == "mathif":
         return _compared(rules, gold, mathif_extract(response))
     completion = split_completion(response)

@@ -41,6 +41,7 @@ def headline(estimates: Mapping[str, Any]) -> dict[str, str]:
     target = next((t for t in ("reasoning", "response") if f"{t}_ifs,robust" in estimates), None)
     if target:
         lines["IFS"] = f"{target}_ifs,robust"
+    lines |= {"IFFR": "iffr,robust", "Standard accuracy": "standard_accuracy,robust"}
     lines["Accuracy"] = "accuracy,robust"
     if target:
         lines["Joint"] = f"{target}_joint,robust"
@@ -81,6 +82,8 @@ def _judged(differences: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     if _sign(differences.get(f"{other}_ifs,robust")):
         named[f"{other}_ifs,robust"] = f"{other} IFS"
     named["accuracy,robust"] = "accuracy"
+    named["follow_rate,robust"] = "following of non-standard instructions"
+    named["standard_accuracy,robust"] = "accuracy under standard instructions"
     if "accuracy_instructed,robust" in differences:
         named["accuracy_plain,robust"] = "accuracy without an instruction"
     return {key: name for key, name in named.items() if key in differences}
