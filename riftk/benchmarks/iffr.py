@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from riftk.benchmarks import Benchmark, Decoding, stratified
-from riftk.benchmarks.data import check_columns, from_folder
+from riftk.benchmarks.data import check_columns, from_folder, from_hub_table
 from riftk.benchmarks.iffr_prompts import CONDITIONS, LETTERS, VARIANTS, notebook_prompt, paper_prompt
 from riftk.grading import parse_number
 from riftk.rows import Row, RowError
@@ -182,6 +182,8 @@ def load(
     closed = decode == DECODES[0]
     if closed and not _LABELS[chosen.task]:
         raise ValueError(f"{chosen.title} asks for numbers, which are no closed set; take decode=generate")
+    if max_tokens is not None and (closed or max_tokens is True or max_tokens < 1):
+        raise ValueError("max_tokens is of a generated answer, e.g. iffr:set=multiarith:max-tokens=128")
     items, origin = _items(chosen, data_dir, revision)
     questions = [_rows(chosen, f"iffr-{name}-{number:04d}", item, prompts) for number, item in items]
     details: dict[str, Any] = {
@@ -233,7 +235,7 @@ def _items(
 ) -> tuple[list[tuple[int, Item]], str]:
     """The questions that the filter leaves, with their places in the file, and where they are from."""
     if data_dir is None:
-        records, origin = _from_hub(chosen, revision)
+        records, origin = from_hub_table(chosen.dataset, chosen.config, "test", revision, _advice(chosen))
     elif not (Path(data_dir) / chosen.file).is_file():
         raise FileNotFoundError(f"{data_dir} holds no {chosen.file}; {_advice(chosen)}")
     else:
@@ -266,24 +268,6 @@ def _check(chosen: Set, item: Item, where: str) -> None:
         raise RowError(f"{where}: the answer {gold!r} is none of {', '.join(LETTERS)}")
 
 
-def _from_hub(chosen: Set, revision: str | None) -> tuple[list[dict[str, Any]], str]:
-    """The test split of a data set of the hub, with the columns that are needed and no others."""
-    try:
-        from datasets import load_dataset
-
-        data = load_dataset(chosen.dataset, chosen.config, split="test", revision=revision)
-    except (ImportError, OSError, ValueError) as error:  # offline, gated, no such revision or configuration
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise FileNotFoundError(
-            f"{chosen.title} could not be read from the hub ({first}); {_advice(chosen)}"
-        ) from error
-    if missing := [name for name in chosen.columns if name not in data.column_names]:
-        raise RowError(
-            f"{chosen.dataset} has no column {', '.join(missing)}; it has {', '.join(data.column_names)}"
-        )
-    return list(data.select_columns(list(chosen.columns))), f"{chosen.dataset}@{revision or 'main'}"
-
-
 def _advice(chosen: Set) -> str:
     config = f", {chosen.config}" if chosen.config else ""
     return (
@@ -292,7 +276,7 @@ def _advice(chosen: Set) -> str:
     )
 
 
-def _fingerprint(items: Any) -> str:
+def _fingerprint(items: Iterable[Item]) -> str:
     digest = hashlib.sha256()
     for item in items:
         digest.update(json.dumps(item, ensure_ascii=False, sort_keys=True).encode())
