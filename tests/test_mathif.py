@@ -18,6 +18,7 @@ from riftk.evaluation.runs import make_requests
 from riftk.report.markdown import render
 from riftk.report.write import collect
 from riftk.rows import Row, read_jsonl, write_jsonl
+from riftk.statistics import smallest_difference
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLING = Sampling(temperature=1.0, top_p=0.95, max_tokens=64, seed=3)
@@ -230,6 +231,11 @@ def test_results_hold_every_part_and_what_constraints_cost(tmp_path):
     told = overview(results)
     assert "HAcc" in told.splitlines()[1]
     assert "relative -33.3 %" in told
+    assert "avg@1" in told
+    assert "samples 120, truncated 0, unclosed 0, no reasoning 0, errored 0, mean reasoning tokens 10.5" in told
+    assert "temperature 1.0, top_p 0.95, max_tokens 64, seed 3" in told
+    shown = 100 * smallest_difference(60)
+    assert f"differences in points from: response_ifs {shown:.1f}, accuracy" in told
 
 
 def test_the_report_has_a_table_for_each_part(tmp_path):

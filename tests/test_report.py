@@ -124,6 +124,21 @@ def test_pairs_are_made_by_item_and_not_by_line(run):
     assert first["small"]["completion_tokens,none"]["gained"] is None
 
 
+def test_changed_items_and_outcomes_are_counted(made):
+    text = (made / "report.md").read_text()
+    [accuracy] = re.findall(r"^\| Accuracy, all items \|.*", text, re.MULTILINE)
+    assert accuracy.endswith(f"| 36 | 2 / 2 | {mcnemar(2, 2):.3f} |")  # p0 and p1; p2 and the one cut off
+    [comma] = re.findall(rf"^\| `{COMMA}` \|.*", text, re.MULTILINE)[-1:]
+    assert comma.endswith(f"| 12 | 8 / 1 | {mcnemar(8, 1):.3f} (Holm) |")
+    for outcome, first, second in (
+        ("correct", 34, 34),
+        ("wrong", 2, 1),
+        ("truncated", 0, 1),
+        ("errored", 0, 0),
+    ):
+        assert f"| answers: {outcome} | {first} | {second} |" in text
+
+
 def test_what_did_not_answer_the_same_is_not_compared(tmp_path):
     make_run(tmp_path / "a")
     base = tmp_path / "a" / "eval" / "before"

@@ -85,7 +85,7 @@ def _beside(results: Mapping[str, Any], task: str) -> list[str]:
     gaps = results["smallest_difference"][task].items()
     if shown := [f"{key.partition(',')[0]} {100 * gap:.1f}" for key, gap in gaps if gap is not None]:
         lines.append(
-            "a comparison shows differences from so many points on (80 % power, if half of the outcomes change): "
+            "a comparison shows (80 % power, if half of the outcomes change) differences in points from: "
             + ", ".join(shown)
         )
     return [f"  {line}" for line in lines]

@@ -150,7 +150,7 @@ def _other_figures(report: Report, task: str) -> str:
             rows.append((_NAMES[metric] + ("" if plain else f", rules `{filtered}`"), key))
     rows += [(key.replace(",", ", rules `") + "`", key) for key in estimates if key.startswith("pass@")]
     rows += [(_NAMES[key.rpartition(",")[0]], key) for key in _LENGTHS if key in estimates]
-    return _figures(report, task, rows)
+    return _figures(report, task, rows, tests=True)
 
 
 def _has_several(report: Report, task: str, target: str) -> bool:
@@ -180,7 +180,7 @@ def _divided(report: Report, task: str, of_task: str) -> list[str]:
                 rows += _part_rows(estimates, metric, rules, part, f"{_NAMES[metric]}, `{rules}`")
         rows += _part_rows(estimates, "accuracy", "robust", part, "Accuracy")
         if rows:
-            parts += [f"## {title}{of_task}", _figures(report, task, rows)]
+            parts += [f"## {title}{of_task}", _figures(report, task, rows, tests=True)]
     return parts
 
 
@@ -256,7 +256,7 @@ def _figures(report: Report, task: str, rows: Iterable[tuple[str, str]], tests: 
     paired = len(whens) == 2
     tests = tests and paired
     header = ["", *(column(report, when) for when in whens), *(["difference"] if paired else []), "n"]
-    header += ["gained / lost", "p (Holm)"] if tests else []
+    header += ["gained / lost", "p"] if tests else []
     body = []
     for name, key in rows:
         cells = [name, *(_estimate(report[when]["estimates"][task].get(key), key) for when in whens)]
@@ -273,16 +273,16 @@ def _figures(report: Report, task: str, rows: Iterable[tuple[str, str]], tests: 
 def _tests(gap: Mapping[str, Any] | None) -> list[str]:
     if not gap or gap["gained"] is None:
         return ["", ""]
-    p_value = gap.get("p_holm")
-    return [f"{gap['gained']} / {gap['lost']}", "" if p_value is None else _p(p_value)]
+    adjusted = gap.get("p_holm")
+    p_value = _p(gap["p_value"]) if adjusted is None else f"{_p(adjusted)} (Holm)"
+    return [f"{gap['gained']} / {gap['lost']}", p_value]
 
 
 def _counts(report: Report, task: str) -> str:
     whens = evaluations(report)
-    rows = [
-        [name, *(str(report[when]["counts"][task][count]) for when in whens)]
-        for count, name in _COUNTS.items()
-    ]
+    named = [("counts", count, name) for count, name in _COUNTS.items()]
+    named += [("outcomes", name, f"answers: {name}") for name in report["after"]["outcomes"][task]]
+    rows = [[name, *(str(report[when][of][task][key]) for when in whens)] for of, key, name in named]
     return table(["", *(column(report, when) for when in whens)], rows)
 
 
@@ -393,7 +393,7 @@ def _provenance(report: Report) -> str:
     )
     lines.append(
         "- Intervals are 95 %: Wilson's for shares of items, Newcombe's for paired shares, and a bootstrap "
-        "over items for everything else; p is McNemar's exact test, adjusted by Holm within each table."
+        "over items for everything else; p is McNemar's exact test, adjusted by Holm within a table of parts."
     )
     return "\n".join(lines)
 
