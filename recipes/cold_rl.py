@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from datasets import Dataset
-from trl import GRPOConfig, GRPOTrainer, get_peft_config
+from trl import GRPOConfig, GRPOTrainer, ModelConfig, get_peft_config
 
 from riftk.completions import think_mode, turn_end_ids
 from riftk.monitoring import RolloutMonitor
@@ -33,6 +33,7 @@ from riftk.preflight import preflight, usual_trace
 from riftk.rl import (
     RewardArguments,
     check_rewards,
+    check_rollouts,
     fitting,
     make_rewards,
     read_rl_rows,
@@ -67,33 +68,47 @@ class RlConfig(GRPOConfig):
 def main() -> None:
     die_with_parent()
     args, training, model = parse_recipe(sys.argv[1:], ColdRlArguments, RlConfig, DEFAULT_CONFIG)
-    check_shared_inputs(args, training, model)
-    wants_training = "train" in args.stages and not args.checkpoint
-    rows = read_rl_rows(args, training.seed) if wants_training else []
-    if wants_training:
-        check_rewards(args, training, rows)
+    rows, dropped = check_inputs(args, training, model)
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):
         return print(f"{job.run.path} is finished: see {job.run.path}/report.md") if job.is_main else None
-    wants_training = wants_training and not job.run.is_finished("train")
+    wants_training = bool(rows) and not job.run.is_finished("train")
     if wants_training:
-        rows = prepare(job, rows)
+        rows = prepare(job, rows, dropped)
     job.evaluate_before()
     if wants_training:
         train(job, rows)
     job.evaluate_after()
 
 
-def prepare(job: Job, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out rows with long prompts, look at a few samples, and note how long traces usually are."""
-    args, tokenizer = job.args, model_tokenizer(job.training, job.model)
+def check_inputs(
+    args: ColdRlArguments, training: RlConfig, model: ModelConfig
+) -> tuple[list[dict[str, Any]], int]:
+    """Stop at the first mistake, before anything is sampled, trained or written.
+
+    Returns:
+        the rows to train on, none where nothing is trained, and how many were left out for their length.
+    """
+    tokenizer = check_shared_inputs(args, training, model)
+    if "train" not in args.stages or args.checkpoint:
+        return [], 0
+    check_rollouts(training)
+    rows = read_rl_rows(args, training.seed)
+    check_rewards(args, training, rows)
     kept = fitting(tokenizer, rows, args.max_prompt_length)
+    return kept, len(rows) - len(kept)
+
+
+def prepare(job: Job, rows: list[dict[str, Any]], dropped: int) -> list[dict[str, Any]]:
+    """Look at a few samples before the training, and note how long traces usually are."""
+    args, tokenizer = job.args, model_tokenizer(job.training, job.model)
     if job.is_main:
-        print(f"{len(kept)} of {len(rows)} rows have prompts of at most {args.max_prompt_length} tokens")
+        every = len(rows) + dropped
+        print(f"{len(rows)} of {every} rows have prompts of at most {args.max_prompt_length} tokens")
         if not args.skip_preflight and job.run.last_checkpoint() is None:
-            preflight(job, kept, rewards_of(job, tokenizer), tokenizer, dropped=len(rows) - len(kept))
+            preflight(job, rows, rewards_of(job, tokenizer), tokenizer, dropped=dropped)
     job.wait()
-    return with_reference(kept, usual_trace(job.run.path))
+    return with_reference(rows, usual_trace(job.run.path))
 
 
 def rewards_of(job: Job, tokenizer: Any) -> list[Any]:

@@ -21,18 +21,9 @@ from typing import Literal
 
 from trl import ModelConfig, SFTConfig
 
-from riftk.data_synth import SynthConfig, make_seeds
 from riftk.runs import RunError, die_with_parent
-from riftk.stages import Job, check_shared_inputs, synth_options
-from riftk.supervision import check_template
-from riftk.training import (
-    EvaluationArguments,
-    SynthesisArguments,
-    model_tokenizer,
-    option,
-    parse_recipe,
-    read_dataset,
-)
+from riftk.stages import Job, check_supervised_inputs
+from riftk.training import EvaluationArguments, SynthesisArguments, option, parse_recipe
 
 DEFAULT_CONFIG = Path(__file__).parent / "configs" / "rif" / "tiny.yaml"
 STAGES = ["synth", "train", "eval"]
@@ -65,21 +56,9 @@ def main() -> None:
 
 def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Stop at the first mistake, before anything is sampled, trained or written."""
-    check_shared_inputs(args, training, model)
+    check_supervised_inputs(args, training, model)
     if not 0 <= args.base_share < 1:
         raise ValueError(f"base_share must be at least 0 and below 1, not {args.base_share}")
-    if "synth" in args.stages and not args.dataset:
-        config = SynthConfig(
-            **synth_options(args),
-            temperature=args.synth_temperature,
-            top_p=args.synth_top_p,
-            max_tokens=args.max_new_tokens,
-        )
-        make_seeds(config)  # reads the problems
-    elif "train" in args.stages and not args.checkpoint:
-        read_dataset(args.dataset or Path(training.output_dir, "data", "dataset.jsonl"))
-    if "train" in args.stages and not args.checkpoint:
-        check_template(model_tokenizer(training, model))
 
 
 if __name__ == "__main__":

@@ -21,11 +21,10 @@ from typing import Any
 
 from trl import ModelConfig, SFTConfig
 
-from riftk.data_synth import SynthConfig, make_seeds
 from riftk.engines.transformers import load_tokenizer
 from riftk.runs import RunError, die_with_parent
-from riftk.stages import Job, check_shared_inputs, synth_options
-from riftk.training import EvaluationArguments, SynthesisArguments, option, parse_recipe, read_dataset
+from riftk.stages import Job, check_model, check_supervised_inputs
+from riftk.training import EvaluationArguments, SynthesisArguments, option, parse_recipe
 
 DEFAULT_CONFIG = Path(__file__).parent / "configs" / "sft" / "tiny.yaml"
 STAGES = ["synth", "train", "eval"]
@@ -59,15 +58,12 @@ def main() -> None:
 
 def check_inputs(args: SftArguments, training: SFTConfig, model: ModelConfig) -> None:
     """Stop at the first mistake, before anything is sampled, trained or written."""
-    check_shared_inputs(args, training, model)
+    check_supervised_inputs(args, training, model)
     if (args.rope_theta is None) != (args.max_positions is None):
         raise ValueError("rope_theta and max_positions extend a short context together; give both or neither")
-    if "synth" in args.stages and not args.dataset:
-        make_seeds(SynthConfig(**synth_options(args)))  # reads the problems
-        if args.teacher:
-            load_tokenizer(args.teacher)
-    elif "train" in args.stages and not args.checkpoint:
-        read_dataset(args.dataset or Path(training.output_dir, "data", "dataset.jsonl"))
+    if args.teacher and "synth" in args.stages and not args.dataset:
+        check_model(args.teacher)
+        load_tokenizer(args.teacher)
 
 
 def longer_context(args: SftArguments) -> dict[str, Any]:

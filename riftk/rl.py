@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from riftk.constraints import Constraint
 from riftk.data_synth import SynthConfig
-from riftk.data_synth.seeds import Seed, make_constraint, make_prompt, make_seeds
+from riftk.data_synth.seeds import Seed, make_prompt, make_seeds
 from riftk.prompts import mathif_prompt
 from riftk.rewards import CorrectnessReward, FormatReward, GatedReward, InstructionReward, LengthReward
 from riftk.rows import Row, RowError, read_jsonl
-from riftk.training import ProblemArguments, option
+from riftk.training import ProblemArguments, check_sampling, option
 
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")  # trl 1.16
 _LENGTHS = ("target_length", "reference_length")  # columns that rewards take besides those of a row
@@ -104,6 +104,17 @@ def check_rewards(args: RewardArguments, training: Any, rows: Sequence[dict[str,
         REWARDS[name](args, None).check_dataset(rows)
 
 
+def check_rollouts(training: Any) -> None:
+    """Check how the trainer samples.
+
+    Raises:
+        ValueError: a value that makes no sense, or greedy decoding, under which all of a group are alike.
+    """
+    check_sampling("rollouts", training.temperature, training.top_p, training.max_completion_length or 0)
+    if not training.temperature:
+        raise ValueError("rollouts: temperature must be above 0, or all completions of a group are alike")
+
+
 def read_rl_rows(args: RewardArguments, seed: int) -> list[dict[str, Any]]:
     """Rows to sample on, as columns for a `datasets.Dataset`.
 
@@ -159,22 +170,22 @@ def _problem_rows(args: RewardArguments, seed: int) -> Iterable[dict[str, Any]]:
     options = {name: getattr(args, name) for name in names}
     config = SynthConfig(**options, sample_with_instruction=True, seed=seed)
     for one in make_seeds(config):
-        constraint = make_constraint(one, one.args)
+        constraints = one.constraints()
         yield Row(
             item_id=one.item_id,
-            prompt=({"role": "user", "content": _user_message(args.prompt, config, one, constraint)},),
+            prompt=({"role": "user", "content": _user_message(args.prompt, config, one, constraints)},),
             answer=one.problem.answer,
             answer_type=one.problem.answer_type,
-            constraints=() if constraint is None else (constraint,),
+            constraints=constraints,
             source=one.problem.source,
             rules=args.prompt,
         ).to_dict()
 
 
-def _user_message(style: str, config: SynthConfig, seed: Seed, constraint: Constraint | None) -> str:
+def _user_message(style: str, config: SynthConfig, seed: Seed, constraints: Sequence[Constraint]) -> str:
     if style == "reasonif":
-        return make_prompt(config, seed, constraint)[0]
-    return mathif_prompt(seed.problem.question, [constraint.instruction()] if constraint else [])
+        return make_prompt(config, seed, constraints)[0]
+    return mathif_prompt(seed.problem.question, [constraint.instruction() for constraint in constraints])
 
 
 def _ask_length(row: dict[str, Any], args: RewardArguments, seed: int) -> dict[str, Any]:

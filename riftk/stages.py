@@ -10,15 +10,18 @@ from typing import Any
 from riftk.averaging import average_with_base
 from riftk.benchmarks import load_benchmark, takes_limits
 from riftk.benchmarks.limits import DATASET, FILE, base_of, inherited_limits
-from riftk.data_synth import SynthConfig
+from riftk.data_synth import SynthConfig, make_seeds
+from riftk.engines.folders import check_folder, lora_base
 from riftk.engines.transformers import load_tokenizer
 from riftk.paths import resolve
 from riftk.report import write_report
 from riftk.runs import RunFolder, open_run, riftk
 from riftk.selection import choose, point_folder, read_curve
+from riftk.supervision import check_template
 from riftk.training import (
     EvaluationArguments,
     ProblemArguments,
+    check_sampling,
     model_init_kwargs,
     model_tokenizer,
     read_dataset,
@@ -185,16 +188,28 @@ class Job:
         self.run.mark_finished("train")
 
 
-def check_shared_inputs(args: EvaluationArguments, training: Any, model: Any) -> None:
+def check_shared_inputs(args: EvaluationArguments, training: Any, model: Any) -> Any:
     """Stop at the first mistake in what all recipes share, before anything is sampled, trained or written.
+
+    Returns:
+        the tokenizer of the model to train, for further checks.
 
     Raises:
         ValueError, FileNotFoundError: the message is one sentence for the user.
     """
-    model_tokenizer(training, model)
+    code = {"revision": model.model_revision, "trust_remote_code": training.trust_remote_code}
+    check_model(model.model_name_or_path, **code)
+    template = training.chat_template_path
+    if template is not None and not Path(template).is_file():
+        raise FileNotFoundError(f"chat_template_path: there is no file {template}")
+    tokenizer = model_tokenizer(training, model)
     if wrong := [option for option in args.engine_options if "=" not in option]:
         raise ValueError(f"engine_options takes name=value, not {wrong[0]!r}")
+    if args.batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {args.batch_size}")
+    check_sampling("evaluation", args.eval_temperature, args.eval_top_p, args.max_new_tokens)
     if args.checkpoint:
+        check_model(args.checkpoint)
         load_tokenizer(args.checkpoint)
     splits = {args.eval_split: args.eval_limit} if "eval" in args.stages else {}
     if training.eval_steps:
@@ -205,6 +220,49 @@ def check_shared_inputs(args: EvaluationArguments, training: Any, model: Any) ->
         for name in args.benchmarks:
             limits = DATASET if args.limits == CALIBRATE else args.limits  # measured later, on this model
             load_benchmark(name, split=split, limit=limit, data_dir=args.data_dir, limits=limits)
+    return tokenizer
+
+
+def check_supervised_inputs(args: Any, training: Any, model: Any) -> None:
+    """The checks of recipes that finetune on traces: those that all share, the traces or where they shall
+    come from, and whether the chat template can hold them.
+
+    Raises:
+        ValueError, FileNotFoundError: the message is one sentence for the user.
+    """
+    tokenizer = check_shared_inputs(args, training, model)
+    trains = "train" in args.stages and not args.checkpoint
+    if "synth" in args.stages and not args.dataset:
+        sampling = {"temperature": args.synth_temperature, "top_p": args.synth_top_p}
+        config = SynthConfig(**synth_options(args), **sampling, max_tokens=args.max_new_tokens)
+        make_seeds(config)  # reads the problems
+    elif trains:
+        read_dataset(args.dataset or Path(training.output_dir, "data", "dataset.jsonl"))
+    if trains:
+        check_template(tokenizer)
+
+
+def check_model(name: str, **code: Any) -> None:
+    """Make sure that a model can be read, without its weights.
+
+    Args:
+        name: as `riftk.paths.resolve` takes it.
+        code: `revision` and `trust_remote_code`, as `from_pretrained` takes them.
+
+    Raises:
+        ValueError, FileNotFoundError: no such model, no weights in its folder, or no readable configuration.
+    """
+    from transformers import AutoConfig
+
+    path = resolve(name)
+    for folder in {path, lora_base(path) or path}:
+        check_folder(folder)
+    try:
+        AutoConfig.from_pretrained(lora_base(path) or path, **code)
+    except OSError as error:  # what transformers makes of a file that it cannot read
+        raise ValueError(
+            f"the configuration of {name} cannot be read: {str(error).splitlines()[0]}"
+        ) from error
 
 
 def synth_options(args: ProblemArguments) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from riftk.completions import render_reasoning, split_completion, turn_end_ids
+from riftk.engines.base import Sampling
 from riftk.paths import resolve
 from riftk.rows import Row, RowError, read_jsonl
 from riftk.supervision import check_supervision, is_trained, show_supervision, tokenize_row
@@ -160,6 +161,14 @@ def check_choices(args: Any) -> None:
         values = value if isinstance(value, list) else [value]
         if choices and not set(values) <= set(choices):
             raise ValueError(f"{argument.name} takes {', '.join(choices)}, not {', '.join(map(str, values))}")
+
+
+def check_sampling(what: str, temperature: float, top_p: float, max_tokens: int) -> None:
+    """Raise `ValueError` that says of what the sampling is, where it makes no sense."""
+    try:
+        Sampling(temperature, top_p, max_tokens)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
 
 
 def model_init_kwargs(training: Any, model: Any) -> dict[str, Any]:

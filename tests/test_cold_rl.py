@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from launching import ENVIRONMENT, RECIPES, launch, mistake
+from launching import ENVIRONMENT, MISTAKES, RECIPES, launch, mistake, write_bad_models
 
 from riftk.paths import resolve
 from riftk.rewards import CorrectnessReward, LengthReward
@@ -112,6 +112,10 @@ def test_a_run_that_could_not_learn_stops_with_advice(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        *MISTAKES,
+        (["--temperature", "0"], "rollouts: temperature must be above 0"),
+        (["--top_p", "1.5"], "rollouts: top_p must be above 0 and at most 1"),
+        (["--max_completion_length", "0"], "rollouts: max_tokens must be at least 1"),
         (["--rewards", "corectness"], "corectness"),
         (["--config", "rewards.yaml"], "rewards takes"),
         (["--rewards", "correctness", "correctness"], "each once"),
@@ -140,6 +144,7 @@ def test_bad_input_is_refused_before_anything_starts(arguments, sentence, tmp_pa
     (tmp_path / "constraint.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "unfinished").mkdir()
     (tmp_path / "unfinished" / "config.yaml").write_text("seed: 0\n")
+    write_bad_models(tmp_path)
     assert sentence in mistake("cold_rl", arguments, tmp_path, monkeypatch, capsys)
 
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from launching import RECIPES, launch, mistake
+from launching import MISTAKES, RECIPES, launch, mistake, write_bad_models
 
 from riftk.training import parse_recipe, read_dataset
 
@@ -96,7 +96,14 @@ def test_every_configuration_can_be_read(config):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        *MISTAKES,
+        (["--synth_temperature", "-1"], "temperature must be 0 (greedy) or more"),
+        (["--synth_top_p", "1.5"], "top_p must be above 0 and at most 1"),
+        (["--problems", "no_such.module:problems"], "no_such.module:problems"),
+        (["--chat_template_path", "no_trace.jinja"], "keeps and supervises a trace in no form"),
+        (["--stages", "train", "eval"], "there is no dataset"),
         (["--rope_theta", "20000"], "give both or neither"),
+        (["--teacher", "no_weights"], "no_weights holds no .safetensors weights"),
         (["--teacher", "./no/such/teacher"], "./no/such/teacher does not exist"),
         (["--dataset", "open.jsonl"], "row 1: the assistant's message holds no reasoning that is closed"),
         (["--dataset", "question.jsonl"], "row 1: messages must end with one of the assistant"),
@@ -108,6 +115,7 @@ def test_bad_input_is_refused_before_anything_starts(arguments, sentence, tmp_pa
     (tmp_path / "open.jsonl").write_text(json.dumps(messages(content="<think>five")) + "\n")
     (tmp_path / "question.jsonl").write_text('{"messages": [{"role": "user", "content": "5 + 3?"}]}\n')
     (tmp_path / "unknown.yaml").write_text("model_name_or_path: m\nbf16: false\nnum_row: 5\n")
+    write_bad_models(tmp_path)
     assert sentence in mistake("sft", arguments, tmp_path, monkeypatch, capsys)
 
 
@@ -119,6 +127,7 @@ def test_a_mistake_ends_the_process_with_one_sentence(tmp_path):
     assert finished.returncode != 0
     assert finished.stderr.splitlines()[-1].startswith("sft.py: ./no/such/model does not exist")
     assert "Traceback" not in finished.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -39,12 +39,26 @@ class Request:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How text is drawn. temperature 0 means greedy; `max_tokens` counts generated tokens."""
+    """How text is drawn. temperature 0 means greedy; `max_tokens` counts generated tokens.
+
+    Raises:
+        ValueError: a value that makes no sense.
+    """
 
     temperature: float = 1.0
     top_p: float = 0.95
     max_tokens: int = 16384
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        demands = {
+            "temperature": (self.temperature >= 0, "0 (greedy) or more"),
+            "top_p": (0 < self.top_p <= 1, "above 0 and at most 1"),
+            "max_tokens": (self.max_tokens >= 1, "at least 1"),
+        }
+        for name, (holds, demand) in demands.items():
+            if not holds:
+                raise ValueError(f"{name} must be {demand}, not {getattr(self, name)!r}")
 
     def limit(self, request: Request) -> int:
         """Most tokens to generate for a request."""
