@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def from_hub_table(
         advice: what to do where the hub cannot be read.
 
     Returns:
-        The records and their origin.
+        The records and their origin, with the commit that was read where the package says it.
 
     Raises:
         FileNotFoundError: offline, gated, no such data set, configuration, split or revision.
@@ -100,7 +101,8 @@ def from_hub_table(
         raise FileNotFoundError(
             f"{repository} could not be read from the hub ({_first_line(error)}); {advice}"
         ) from error
-    return list(data), f"{repository}@{revision or 'main'}"
+    commit = re.search(r"@([0-9a-f]{40})/", " ".join(data.info.download_checksums or ()))
+    return list(data), f"{repository}@{commit[1] if commit else revision or 'main'}"
 
 
 def fingerprint(

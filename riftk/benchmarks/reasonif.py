@@ -22,7 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from riftk.benchmarks import Benchmark, stratified_questions
-from riftk.benchmarks.data import check_columns, check_hub, fingerprint, from_folder, without_padding
+from riftk.benchmarks.data import (
+    check_columns,
+    check_hub,
+    fingerprint,
+    from_folder,
+    from_hub_table,
+    without_padding,
+)
 from riftk.benchmarks.limits import WordLimits, read_limits
 from riftk.constraints import Constraint, parse_constraint
 from riftk.prompts import reasonif_explicit_prompt, reasonif_prompt
@@ -153,21 +160,12 @@ def _constraints(record: Mapping[str, Any], target: str, limits: WordLimits | No
 
 def _records(data_dir: str | Path | None, revision: str | None) -> tuple[list[dict[str, Any]], str]:
     if data_dir is None:
-        records, origin = _from_hub(revision)
+        advice = (
+            f"offline, take {FILES[1]} from the data folder of github.com/ykwon0407/reasonIF and give its "
+            "folder as --data-dir"
+        )
+        records, origin = from_hub_table(DATASET, None, "train", revision, advice)
     else:
         records, origin = from_folder(Path(data_dir), FILES)
     check_columns(records, (*_COLUMNS, "constraint_args"), origin)
     return records, origin
-
-
-def _from_hub(revision: str | None) -> tuple[list[dict[str, Any]], str]:
-    from datasets import load_dataset
-
-    try:
-        data = load_dataset(DATASET, split="train", revision=revision)
-    except OSError as error:  # offline, gated, no such revision
-        raise FileNotFoundError(
-            f"ReasonIF could not be read from the hub ({DATASET}: {error}); offline, take {FILES[1]} from "
-            "the data folder of github.com/ykwon0407/reasonIF and give its folder as --data-dir"
-        ) from error
-    return list(data), f"{DATASET}@{revision or 'main'}"
