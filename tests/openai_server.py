@@ -103,6 +103,8 @@ class ChatServer:
         fields = dict(message("four", None) if answer == "odd finish" else answer)
         usage = fields.pop("usage", {})
         choice = {"index": 0, "finish_reason": fields.pop("finish_reason")}
+        if "logprobs" in fields:
+            choice["logprobs"] = fields.pop("logprobs")
         choice["message"] = {"role": "assistant", **fields}
         words = sum(len(said["content"].split()) + 4 for said in body["messages"])
         if body.get("continue_final_message") and self.continues:
