@@ -1,4 +1,4 @@
-"""Closed sets with vLLM: the choices of the transformers engine, and its probabilities where vLLM lists them."""
+"""Closed sets with vLLM: the choices and the probabilities of the transformers engine."""
 
 from __future__ import annotations
 

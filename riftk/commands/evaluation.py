@@ -34,7 +34,8 @@ def evaluate(
         str,
         typer.Option(
             help="Comma-separated, options behind colons: tiny; mathif[:constrained|:plain|:repeat|:wait=N]; "
-            "reasonif[:reasoning|:response|:plain|:reflection|:explicit-tags]; ifeval; cotcontrol; maths, "
+            "reasonif[:reasoning|:response|:plain|:reflection|:explicit-tags]; "
+            "iffr:set=SET[:decode=generate][:prompts=notebook]; ifeval; cotcontrol; maths, "
             "aime24, aime25, amc23, math500, minerva, olympiadbench, gsm8k; FILE.jsonl[:rules=mathif]."
         ),
     ] = "",

@@ -70,7 +70,8 @@ class LocalEngine:
         self._chat = _Chat(self.tokenizer, self._template_kwargs)
         self._given_think = think
         self.think = think or think_mode(self._chat)
-        self.think_off = think or think_mode(_Chat(self.tokenizer, self._template_kwargs | NO_THINKING))
+        switched = think_mode(_Chat(self.tokenizer, self._template_kwargs | NO_THINKING))
+        self.think_off = switched if think in (None, "prefilled") else think
         self._labels: dict[tuple[tuple[int, ...], tuple[str, ...]], dict[str, int]] = {}
         self._context = _context(self._base, self._options)
         self._stops = _stop_ids(self._base, self._options, self.tokenizer)

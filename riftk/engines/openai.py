@@ -93,7 +93,8 @@ class OpenAIEngine:
         for url in self._urls:
             if not url.startswith(("http://", "https://")):
                 raise ValueError(f"base_url {url!r} must begin with http:// or https://")
-        self.model, self.think, self.think_off = model, think, think
+        self.model, self.think = model, think
+        self.think_off = None if think == "prefilled" else think  # the prompt then opens no trace
         self._key = os.environ.get(api_key_env) or "none"
         self._batch_size, self._deadline = batch_size, deadline
         self._retries, self._backoff = retries, backoff
