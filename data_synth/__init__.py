@@ -15,13 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .config import SynthConfig
-    from .errors import Rejected, SynthesisError
+    from .dry_run import dry_run
+    from .errors import BudgetSpent, Rejected, SynthesisError
     from .export import export_dataset, to_prompt_completion
+    from .merging import merge
+    from .outputs import push_to_hub
     from .pipeline import SynthResult, synthesize
     from .problems import Problem, load_problems
-    from .rewriters import REWRITERS, Material, Rewrite, rewriter
+    from .registry import REWRITERS, Draw, Material, Place, Rewrite, rewriter
     from .row_files import RowsConfig, make_rows, write_rows
     from .seeds import make_seeds
+    from .shards import Shard
+    from .spending import Budget, Prices
     from .verification import verify
     from .yields import Yield, yield_table
 
@@ -29,39 +34,57 @@ _MODULES = {
     "SynthConfig": "config",
     "Rejected": "errors",
     "SynthesisError": "errors",
+    "BudgetSpent": "errors",
+    "dry_run": "dry_run",
     "export_dataset": "export",
     "to_prompt_completion": "export",
+    "merge": "merging",
+    "push_to_hub": "outputs",
     "SynthResult": "pipeline",
     "synthesize": "pipeline",
     "Problem": "problems",
     "load_problems": "problems",
-    "REWRITERS": "rewriters",
-    "Material": "rewriters",
-    "Rewrite": "rewriters",
-    "rewriter": "rewriters",
+    "REWRITERS": "registry",
+    "Draw": "registry",
+    "Material": "registry",
+    "Place": "registry",
+    "Rewrite": "registry",
+    "rewriter": "registry",
     "RowsConfig": "row_files",
     "make_rows": "row_files",
     "write_rows": "row_files",
     "make_seeds": "seeds",
+    "Shard": "shards",
+    "Budget": "spending",
+    "Prices": "spending",
     "verify": "verification",
     "Yield": "yields",
     "yield_table": "yields",
 }
 __all__ = [
     "REWRITERS",
+    "Budget",
+    "BudgetSpent",
+    "Draw",
     "Material",
+    "Place",
+    "Prices",
     "Problem",
     "Rejected",
     "Rewrite",
     "RowsConfig",
+    "Shard",
     "SynthConfig",
     "SynthResult",
     "SynthesisError",
     "Yield",
+    "dry_run",
     "export_dataset",
     "load_problems",
     "make_rows",
     "make_seeds",
+    "merge",
+    "push_to_hub",
     "rewriter",
     "synthesize",
     "to_prompt_completion",

@@ -67,7 +67,7 @@ def _prose(text: str, symbols: Symbols) -> str:
         several = sum(map(str.isupper, compound)) > 1 or any(map(str.isdigit, compound))
         if several and _ELEMENTS.fullmatch(compound) and _AMBIGUOUS_ELEMENT.search(compound):
             raise Rejected("a chemical formula in which case matters", compound)
-    _note_variables(text, symbols)
+    note_symbols_of_prose(text, symbols)
     out, done = [], 0
     while match := _SPECIAL.search(text, done):
         out.append(text[done : match.start()].upper())
@@ -85,7 +85,7 @@ def _prose(text: str, symbols: Symbols) -> str:
     return "".join(out)
 
 
-def _note_variables(text: str, symbols: Symbols) -> None:
+def note_symbols_of_prose(text: str, symbols: Symbols) -> None:
     """Note the single letters of prose that stand for quantities; labels, initials, "a" and "I" do not."""
     labels = {place for match in _LABEL.finditer(text) for place in range(*match.span())}
     for match in _LETTER.finditer(text):

@@ -1,4 +1,4 @@
-"""The two ways in which synthesis says no: to a row, and to a run."""
+"""The ways in which synthesis says no: to a row, to a run, and for the time being."""
 
 from __future__ import annotations
 
@@ -19,3 +19,7 @@ class Rejected(Exception):
 
 class SynthesisError(ValueError):
     """A run that cannot start or go on; the message is one sentence that says what to do."""
+
+
+class BudgetSpent(Exception):
+    """The run stops because its budget is spent; what was paid for is stored, and a higher one goes on."""

@@ -1,75 +1,71 @@
-"""An append-only JSONL file that a killed run left behind is read on from where it stopped."""
+"""The files of one stage: a part for each window and attempt, that a killed run leaves usable.
+
+    traces/00000-1.jsonl    the samples of the first window's first attempt
+    traces/00000-2.jsonl    of its second
+
+A part holds records with unique keys in whatever order they came. Memory holds one part.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .errors import SynthesisError
-
+Record = dict[str, Any]
 _BLOCK = 1 << 16
 
 
-class Journal:
-    """Records in the order of the work, each with a unique `key`.
+def part_path(folder: Path, window: int, attempt: int) -> Path:
+    """The file of a window's attempt (counted from 1)."""
+    return folder / f"{window:05d}-{attempt}.jsonl"
 
-    Work is done in batches of keys, one after the other. `take` returns what is already there of the next
-    batch, `append` adds the rest. Memory holds one batch.
+
+class Part:
+    """One part, open for reading what is there and for adding the rest.
 
     Args:
         path: the file; made if it is missing. A last line that was cut off by a kill is dropped.
+        is_void: records that do not count, e.g. of a server that failed: what they stand for is done again.
     """
 
-    def __init__(self, path: Path):
-        self.path = path
-        self._out = open(path, "ab")  # noqa: SIM115 - closed by `close`
+    def __init__(self, path: Path, is_void: Callable[[Record], bool] = lambda record: False) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._out = open(path, "ab")  # noqa: SIM115 - closed by `__exit__`
         _drop_torn_line(path)
-        self._in = open(path, "rb")  # noqa: SIM115 - closed by `close`
-
-    def take(self, keys: set[str]) -> dict[str, dict[str, Any]]:
-        """The stored records of the next batch, by key.
-
-        Raises:
-            SynthesisError: a record of other work is in the way, so that the file is of another run.
-        """
-        found: dict[str, dict[str, Any]] = {}
-        while len(found) < len(keys):
-            line = self._in.readline()
-            if not line:
-                break
-            record = json.loads(line)
-            if record["key"] not in keys or record["key"] in found:
-                raise SynthesisError(
-                    f"{self.path} holds {record['key']} where it should not; delete the folder"
-                )
-            found[record["key"]] = record
-        return found
+        self.records = {key: record for key, record in read_part(path).items() if not is_void(record)}
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Write one record of the batch that was taken last; after a kill it is whole or not there."""
+        """Write one record; after a kill it is whole or not there. `records` holds what was there before."""
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
         self._out.write(line + b"\n")
         self._out.flush()
-        self._in.seek(0, os.SEEK_END)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """All records, from the beginning."""
-        with open(self.path, "rb") as lines:
-            for line in lines:
-                yield json.loads(line)
-
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Part:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._in.close()
         self._out.close()
+
+
+def read_part(path: Path) -> dict[str, Record]:
+    """The records of a part by key; of two with one key the later counts. No file, no records."""
+    if not path.exists():
+        return {}
+    with open(path, "rb") as lines:
+        records = map(json.loads, _whole_lines(lines))
+        return {record["key"]: record for record in records}
+
+
+def _whole_lines(lines: Any) -> Iterator[bytes]:
+    for line in lines:
+        if line.endswith(b"\n"):
+            yield line
 
 
 def _drop_torn_line(path: Path) -> None:

@@ -15,6 +15,21 @@ from riftk.rows import ANSWER_TYPES
 
 from .errors import SynthesisError
 
+MULTILINGUAL_THINKING = "HuggingFaceH4/Multilingual-Thinking"
+# Data sets of the hub whose columns have other names than `question` and `answer` ("" where there is none).
+_COLUMNS = {
+    MULTILINGUAL_THINKING: ("user", ""),
+    "agentica-org/DeepScaleR-Preview-Dataset": ("problem", "answer"),
+}
+
+
+def known_columns(spec: str, question: str, answer: str | None) -> tuple[str, str | None]:
+    """The columns of a source: where the usual names stand for a known data set's own, those."""
+    name = spec.partition(":")[0]
+    if name in _COLUMNS and (question, answer) == ("question", "answer"):
+        return _COLUMNS[name]
+    return question, answer
+
 
 @dataclass(frozen=True)
 class Problem:

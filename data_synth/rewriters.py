@@ -1,153 +1,74 @@
-"""Rewriters: for each constraint, how a trace that ignores it is made into one that follows it.
-
-A rewriter keeps what the trace says. What it cannot keep, it rejects. A new one is a function with
-`@rewriter("constraint:id")`; whether its result follows, `riftk.data_synth.verification` decides.
-"""
+"""The rewriters: by rule where a rule is safe, by an LLM where none is. See `riftk.data_synth.registry`."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from riftk.constraints import check
+from riftk.constraints.case import capital_word_spans
+from riftk.constraints.length import RELATIONS
+from riftk.constraints.published.nltk_capitals import capital_tokens_39
+from riftk.constraints.values import HELD_OUT
 
+from . import layout, phrases
 from .capitals import in_capitals
 from .commas import without_commas
-from .condense import Outline
-from .errors import Rejected
+from .condense import Outline, count_words
+from .errors import Rejected, SynthesisError
 from .json_forms import SHAPES, from_json, split_steps, to_json
+from .lowercase import in_lowercase
+from .phrases import END_PHRASES
+from .registry import REWRITERS, Draw, Material, Place, Rewrite, Rewriter, only_llm, rewriter
+
+if TYPE_CHECKING:
+    from riftk.benchmarks.limits import WordLimits
+
+__all__ = ["END_PHRASES", "REASONIF_BY_RULE", "REWRITERS", "Material", "Rewrite", "Rewriter", "rewriter"]
 
 LANGUAGE = "language:reasoning_language"
 CAPITALS = "change_case:english_capital"
+LOWERCASE = "change_case:english_lowercase"
+CAPITAL_WORDS = "change_case:capital_word_frequency"
 NO_COMMA = "punctuation:no_comma"
 JSON = "detectable_format:json_format"
+BULLETS = "detectable_format:number_bullet_lists"
+HIGHLIGHTS = "detectable_format:number_highlighted_sections"
+SECTIONS = "detectable_format:multiple_sections"
+REPEAT = "combination:repeat_prompt"
 END = "startend:end_checker"
+QUOTATION = "startend:quotation"
 WORDS = "length_constraint_checkers:number_words"
+EXISTENCE = "keywords:existence"
+FREQUENCY = "keywords:frequency"
+FORBIDDEN = "keywords:forbidden_words"
 
-# Many, so that copying is learnt and not a phrase; ReasonIF's six are not among them.
-END_PHRASES = (
-    *(
-        f"THIS {noun} {verb} BY {author}"
-        for noun in (
-            "REASONING",
-            "EXPLANATION",
-            "ANALYSIS",
-            "ARGUMENT",
-            "DERIVATION",
-            "SOLUTION",
-            "CHAIN OF THOUGHT",
-        )
-        for verb in ("WAS WRITTEN", "HAS BEEN PREPARED", "WAS PUT TOGETHER", "WAS THOUGHT OUT")
-        for author in ("AI", "A MODEL", "A MACHINE")
-    ),
-    "That is the end of my reasoning",
-    "This concludes the analysis",
-    "Nothing more needs to be said",
-    "My thinking stops here",
-    "End of the chain of thought",
-    "All steps are done",
-    "I have finished thinking",
-    "No further steps follow",
-    "Here the reasoning is complete",
-    "And that is how I got there",
-    "The rest is in the answer",
-    "I am done with this problem",
-)
+# ReasonIF's constraints without the language, which takes an LLM: what is drawn unless others are named.
+REASONIF_BY_RULE = (CAPITALS, NO_COMMA, JSON, END, WORDS)
+
+_KEYWORD_WORDS = 12  # that an LLM may need to work one or two keywords in
 
 
-@dataclass(frozen=True)
-class Material:
-    """What a rewriter works with.
-
-    Args:
-        reasoning: the trace.
-        answer: what the response says, "" where nothing could be extracted.
-        question: the problem, without the instruction.
-        args: arguments of the constraint that were drawn before the trace was known.
-        draws: random generator of this row.
-        word_share: shares of the trace's own words between which a word limit is drawn.
-    """
-
-    reasoning: str
-    answer: str
-    question: str
-    args: Mapping[str, Any]
-    draws: random.Random
-    word_share: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Rewrite:
-    """A rewritten trace, the arguments it is for, and the shape that was chosen where there are several."""
-
-    text: str
-    args: dict[str, Any] = field(default_factory=dict)
-    shape: str = ""
-
-
-class Choices(Protocol):
-    """What arguments are drawn from: the settings of these names in `riftk.data_synth.SynthConfig`."""
-
-    @property
-    def end_phrases(self) -> tuple[str, ...]: ...
-
-    @property
-    def word_limits(self) -> tuple[int, ...]: ...
-
-
-DrawArgs = Callable[[random.Random, Choices, bool], dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Rewriter:
-    """How traces come to follow one constraint.
-
-    Args:
-        name: written into the provenance of rows.
-        rewrite: makes the trace; raises `Rejected` where that cannot be done safely.
-        draw_args: draws the arguments that are known before the trace is sampled. Its last argument says
-            whether the instruction will stand in the sampling prompt, so that all have to be known.
-    """
-
-    name: str
-    rewrite: Callable[[Material], Rewrite]
-    draw_args: DrawArgs
-
-
-REWRITERS: dict[str, Rewriter] = {}
-
-
-def _no_args(draws: random.Random, choices: Choices, in_prompt: bool) -> dict[str, Any]:
-    return {}
-
-
-def rewriter(
-    id: str, draw_args: DrawArgs = _no_args
-) -> Callable[[Callable[[Material], Rewrite]], Callable[[Material], Rewrite]]:
-    """Decorator: register a function as the rewriter by rule for the constraint `id`."""
-
-    def register(function: Callable[[Material], Rewrite]) -> Callable[[Material], Rewrite]:
-        REWRITERS[id] = Rewriter(f"rule:{function.__name__}", function, draw_args)
-        return function
-
-    return register
-
-
-@rewriter(CAPITALS)
+@rewriter(CAPITALS, Place.CASE)
 def capitals(material: Material) -> Rewrite:
     """Capital letters; formulas become plain text."""
     return Rewrite(in_capitals(material.reasoning))
 
 
-@rewriter(NO_COMMA)
+@rewriter(LOWERCASE, Place.CASE)
+def lowercase(material: Material) -> Rewrite:
+    """Small letters; formulas stay formulas."""
+    return Rewrite(in_lowercase(material.reasoning))
+
+
+@rewriter(NO_COMMA, Place.PUNCTUATION)
 def no_comma(material: Material) -> Rewrite:
     """No commas; lists of values get semicolons."""
     return Rewrite(without_commas(material.reasoning))
 
 
-@rewriter(JSON)
+@rewriter(JSON, Place.WRAPPING)
 def json_format(material: Material) -> Rewrite:
     """JSON in one of four shapes, on one line or indented, in a code fence or not."""
     shape, fenced = material.draws.choice(SHAPES), material.draws.random() < 0.5
@@ -160,11 +81,19 @@ def json_format(material: Material) -> Rewrite:
     return Rewrite(text, shape=f"{shape}, {parted_by}{', fenced' if fenced else ''}")
 
 
-def _draw_phrase(draws: random.Random, choices: Choices, in_prompt: bool) -> dict[str, Any]:
-    return {"end_phrase": draws.choice(choices.end_phrases)}
+@rewriter(QUOTATION, Place.WRAPPING)
+def quotation(material: Material) -> Rewrite:
+    """Double quotation marks around the trace; those inside become typographic ones."""
+    return Rewrite(layout.quoted(material.reasoning))
 
 
-@rewriter(END, _draw_phrase)
+def _draw_phrase(draw: Draw) -> dict[str, Any]:
+    return {"end_phrase": draw.draws.choice(draw.config.end_phrases)}
+
+
+@rewriter(
+    END, Place.END, draw_args=_draw_phrase, added_words=lambda args: count_words(str(args["end_phrase"]))
+)
 def end_phrase(material: Material) -> Rewrite:
     """The phrase on a line of its own, unless the trace ends with it already."""
     args = dict(material.args)
@@ -174,12 +103,114 @@ def end_phrase(material: Material) -> Rewrite:
     return Rewrite(f"{material.reasoning.rstrip()}\n{args['end_phrase']}", args)
 
 
-def _draw_limit(draws: random.Random, choices: Choices, in_prompt: bool) -> dict[str, Any]:
+@rewriter(
+    REPEAT,
+    Place.BEGINNING,
+    draw_args=lambda draw: {"prompt_to_repeat": draw.question},
+    added_words=lambda args: count_words(str(args["prompt_to_repeat"])),
+)
+def repeat_request(material: Material) -> Rewrite:
+    """The problem word for word, then the trace."""
+    return Rewrite(layout.behind_request(material.reasoning, material.question), dict(material.args))
+
+
+# ------------------------------------------------------------------------------------- counted things
+
+
+def _number(material: Material, name: str, bounds: tuple[int, int], most: int) -> int:
+    """The number that a trace with room for `most` things is given: the one drawn, or one that fits."""
+    wanted = int(material.args[name])
+    if wanted <= most:
+        return wanted
+    if material.fixed or most < bounds[0]:
+        raise Rejected(f"too few steps for {name}", f"{wanted} wanted, room for {most}")
+    return material.draws.randint(bounds[0], most)
+
+
+def _draws(name: str, bounds: tuple[int, int]) -> Callable[[Draw], dict[str, Any]]:
+    return lambda draw: {name: draw.draws.randint(*bounds)}
+
+
+@rewriter(BULLETS, Place.BLOCKS, draw_args=_draws("num_bullets", phrases.BULLETS))
+def bullets(material: Material) -> Rewrite:
+    """The trace as exactly so many bullet points; list markers that it has become •."""
+    most = layout.room_for_blocks(material.reasoning)
+    count = _number(material, "num_bullets", phrases.BULLETS, most)
+    return Rewrite(layout.as_bullets(material.reasoning, count), {"num_bullets": count})
+
+
+def _draw_sections(draw: Draw) -> dict[str, Any]:
+    number = draw.draws.randint(*phrases.SECTIONS)
+    return {"section_spliter": draw.draws.choice(HELD_OUT.section_words), "num_sections": number}
+
+
+@rewriter(
+    SECTIONS,
+    Place.BLOCKS,
+    draw_args=_draw_sections,
+    added_words=lambda args: 2 * int(args["num_sections"]),
+)
+def sections(material: Material) -> Rewrite:
+    """A heading with the section's word and number before each of so many parts."""
+    most = layout.room_for_blocks(material.reasoning)
+    count = _number(material, "num_sections", phrases.SECTIONS, most)
+    word = material.args["section_spliter"]
+    args = {"section_spliter": word, "num_sections": count}
+    return Rewrite(layout.in_sections(material.reasoning, word, count), args)
+
+
+@rewriter(HIGHLIGHTS, Place.HIGHLIGHTS, draw_args=_draws("num_highlights", phrases.HIGHLIGHTS))
+def highlights(material: Material) -> Rewrite:
+    """Stars around a few words of so many sentences."""
+    most = layout.room_for_highlights(material.reasoning)
+    count = _number(material, "num_highlights", phrases.HIGHLIGHTS, most)
+    mark = material.draws.choice(("*", "**"))
+    return Rewrite(layout.highlighted(material.reasoning, count, mark), {"num_highlights": count})
+
+
+def _draw_capital_words(draw: Draw) -> dict[str, Any]:
+    relation, number = draw.draws.choice(RELATIONS), draw.draws.randint(*phrases.CAPITAL_WORDS)
+    return {"capital_relation": relation, "capital_frequency": number}
+
+
+@rewriter(CAPITAL_WORDS, Place.CASE, draw_args=_draw_capital_words)
+def capital_words(material: Material) -> Rewrite:
+    """At least so many words in capitals, put there; or fewer than a number above what there are."""
+    text, relation = material.reasoning, material.args["capital_relation"]
+    counts = len(capital_word_spans(text)), capital_tokens_39(text)
+    if relation == "less than":
+        limit = int(material.args["capital_frequency"])
+        if not material.fixed:
+            limit = max(counts) + material.draws.randint(*phrases.SLACK)
+        return Rewrite(text, {"capital_relation": relation, "capital_frequency": limit})
+    most = min(counts) + layout.room_for_capital_words(text)
+    count = _number(material, "capital_frequency", phrases.CAPITAL_WORDS, most)
+    written = layout.with_capital_words(text, max(count - min(counts), 0), material.draws)
+    return Rewrite(written, {"capital_relation": relation, "capital_frequency": count})
+
+
+# ---------------------------------------------------------------------------------------------- length
+
+
+@cache
+def _limits(path: str) -> WordLimits:
+    """Word limits that `riftk calibrate` measured."""
+    from riftk.benchmarks.limits import read_limits
+
+    limits = read_limits(path)
+    if limits is None:
+        raise SynthesisError("calibrated_limits takes a folder of riftk calibrate, or FILE:MODEL")
+    return limits
+
+
+def _draw_limit(draw: Draw) -> dict[str, Any]:
     """A limit that does not depend on the trace is needed only where it stands in the sampling prompt."""
-    return {"num_words": draws.choice(choices.word_limits)} if in_prompt else {}
+    if draw.config.calibrated_limits:
+        return {"num_words": _limits(draw.config.calibrated_limits).of(draw.source)}
+    return {"num_words": draw.draws.choice(draw.config.word_limits)} if draw.in_prompt else {}
 
 
-@rewriter(WORDS, _draw_limit)
+@rewriter(WORDS, Place.LENGTH, draw_args=_draw_limit, may_use_llm=lambda config: config.llm_words)
 def word_limit(material: Material) -> Rewrite:
     """Whole sentences below a limit, which is a share of the trace's length and leaves room for its core."""
     outline = Outline.of(material.reasoning, material.answer, material.question)
@@ -192,7 +223,35 @@ def word_limit(material: Material) -> Rewrite:
                 "the sentences that the answer rests on do not fit the limit",
                 f"{outline.core_words} of {outline.total_words} words",
             )
-        limit = material.draws.randint(low, high)
-    if outline.total_words < limit:
+        limit = material.draws.randint(low, high) + material.reserve
+    room = limit - material.reserve
+    if outline.total_words < room:
         return Rewrite(material.reasoning, {"num_words": limit})
-    return Rewrite(outline.within(limit), {"num_words": limit})
+    return Rewrite(outline.within(room), {"num_words": limit})
+
+
+# ----------------------------------------------------------------------------------------- by LLM only
+
+
+def _draw_language(draw: Draw) -> dict[str, Any]:
+    return {"language": draw.draws.choice(draw.config.languages)}
+
+
+def _draw_words(name: str) -> Callable[[Draw], dict[str, Any]]:
+    return lambda draw: {name: draw.draws.sample(HELD_OUT.keywords, HELD_OUT.words_per_list)}
+
+
+def _draw_frequency(draw: Draw) -> dict[str, Any]:
+    number = draw.draws.choice(HELD_OUT.frequencies)
+    relation = draw.draws.choice(RELATIONS)
+    return {"keyword": draw.draws.choice(HELD_OUT.keywords), "frequency": number, "relation": relation}
+
+
+def _keyword_words(args: Mapping[str, Any]) -> int:
+    return _KEYWORD_WORDS
+
+
+only_llm(LANGUAGE, "language", Place.LANGUAGE, draw_args=_draw_language)
+only_llm(EXISTENCE, "keywords", Place.WORDS, draw_args=_draw_words("keywords"), added_words=_keyword_words)
+only_llm(FREQUENCY, "keyword_count", Place.WORDS, draw_args=_draw_frequency, added_words=_keyword_words)
+only_llm(FORBIDDEN, "forbidden_words", Place.WORDS, draw_args=_draw_words("forbidden_words"))

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from riftk.completions import split_completion
 from riftk.engines.base import Generation, Request
 from riftk.grading import extract_answer, grade, has_complete_answer_tag
+from riftk.grading.extract import boxed
 
 from .config import SynthConfig
 from .errors import Rejected
+from .filters import check_language, check_length
 from .seeds import Seed, sampling_prompt
 
 _ANSWER_TAG = re.compile(r"</?answer>", re.IGNORECASE)
@@ -46,7 +48,7 @@ def accept(config: SynthConfig, seed: Seed, generation: Generation, think: str) 
     parts = split_completion(generation.text, think=think, reasoning_content=generation.reasoning_content)
     reasoning, response = parts.reasoning.strip(), parts.response.strip()
     if parts.status == "unclosed" and config.close_traces:
-        reasoning, response = _closed(reasoning, seed.problem.answer_type)
+        reasoning, response = _closed(config, reasoning, seed.problem.answer_type)
     elif parts.status != "closed":
         raise Rejected(
             {"unclosed": "the trace is not closed", "none": "no trace"}.get(parts.status, "empty trace")
@@ -57,13 +59,25 @@ def accept(config: SynthConfig, seed: Seed, generation: Generation, think: str) 
         raise Rejected("half a character (a lone surrogate)")
     if parts.blocks > 1:
         raise Rejected("several think blocks")
+    if config.is_paper:
+        return Trace(reasoning, response, extract_answer(response, seed.problem.answer_type) or "")
     if has_answer_tag(reasoning):
         raise Rejected("answer tag in the trace")
-    if not has_complete_answer_tag(response):
-        raise Rejected("no complete answer tag", response[-80:])
+    check_answered(config, response)
+    check_length(config, reasoning)
+    check_language(config, reasoning, seed.problem.question)
     answer = extract_answer(response, seed.problem.answer_type)
     check_answer(config, seed, response)
     return Trace(reasoning, response, answer or "")
+
+
+def check_answered(config: SynthConfig, response: str) -> None:
+    """Raise `Rejected` where a response gives no complete answer in the form that its prompt asks for."""
+    if config.style == "mathif":
+        if boxed(response) is None:
+            raise Rejected("no complete \\boxed answer", response[-80:])
+    elif not has_complete_answer_tag(response):
+        raise Rejected("no complete answer tag", response[-80:])
 
 
 def check_answer(config: SynthConfig, seed: Seed, response: str) -> None:
@@ -80,9 +94,10 @@ def has_answer_tag(text: str) -> bool:
     return bool(_ANSWER_TAG.search(text))
 
 
-def _closed(text: str, answer_type: str) -> tuple[str, str]:
+def _closed(config: SynthConfig, text: str, answer_type: str) -> tuple[str, str]:
     """A trace without its closing marker: what precedes the answer tag, and its answer as the response."""
     answer = extract_answer(text, answer_type)
     if answer is None:
         raise Rejected("the trace is not closed, and no answer in it")
-    return _ANSWER_TAG.split(text)[0].strip(), f"<answer>{answer}</answer>"
+    answered = f"\\boxed{{{answer}}}" if config.style == "mathif" else f"<answer>{answer}</answer>"
+    return _ANSWER_TAG.split(text)[0].strip(), answered

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
+
+from riftk.constraints.text import regions
 
 from .errors import Rejected
 
@@ -60,3 +64,63 @@ def require_same_but_separators(before: str, after: str) -> None:
     require_same_figures(before, after)
     if tuples(before) != tuples(after):
         raise Rejected("a tuple would change", str(tuples(after))[:80])
+
+
+# ------------------------------------------------------------------ what an LLM has rewritten
+
+_WITH_UNIT = re.compile(
+    r"(?:[$€£¥]\s?)\d[\d.,]*|\d\s?(?:%|°[CF]?|[kcmµ]?m[²³23]?|km/h|m/s|[km]?g|[mk]?[lL]|[kM]?Hz|[kM]?W|[kM]?J|mol"
+    r"|GB|MB|kB|ms|min|€|£)(?![\w])"
+)
+_TEXT_IN_FORMULA = re.compile(r"\\(?:text[a-z]*|mbox|mathrm|operatorname)\b")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
+
+
+def plain_digits(text: str) -> str:
+    """The text with the digits of every script written as 0 to 9."""
+    if text.isascii():
+        return text
+    return "".join(
+        str(unicodedata.digit(char)) if char.isdecimal() and not char.isascii() else char for char in text
+    )
+
+
+def inventory(text: str, *, words: bool = True) -> dict[str, Counter[str]]:
+    """What of a text has to survive, by kind: numbers, tuples, formulas, code and units, each as a multiset.
+
+    Args:
+        text: any text.
+        words: whether formulas count that hold words (`\\text{if}`), which a translation changes, and units,
+            which it may write otherwise.
+    """
+    text = plain_digits(text)
+    found = regions(text)
+    formulas = (text[region.start : region.end] for region in found if region.kind == "formula")
+    units = _WITH_UNIT.findall(text) if words else ()
+    return {
+        "number": Counter(figures(text)),
+        "tuple": Counter(map(" ".join, tuples(text))),
+        "formula": Counter(
+            "".join(formula.split()) for formula in formulas if words or not _TEXT_IN_FORMULA.search(formula)
+        ),
+        "code": Counter(text[region.start : region.end] for region in found if region.kind == "code"),
+        "unit": Counter("".join(unit.split()) for unit in units),
+    }
+
+
+def require_survival(before: str, after: str, *, translated: bool = False, shorter: bool = False) -> None:
+    """Raise `Rejected` unless numbers, tuples, formulas, code and units are those that there were.
+
+    Args:
+        before, after: the text before it was rewritten, and after.
+        translated: into another language, in which 3.5 may be 3,5.
+        shorter: fewer of them are allowed, none that are new.
+    """
+    if translated and _DECIMAL_COMMA.search(plain_digits(after)) and not _DECIMAL_COMMA.search(before):
+        after = _DECIMAL_COMMA.sub(".", plain_digits(after))
+    old, new = (inventory(text, words=not translated) for text in (before, after))
+    for kind, had in old.items():
+        if added := new[kind] - had:
+            raise Rejected(f"a {kind} is new", next(iter(added))[:80])
+        if not shorter and (lost := had - new[kind]):
+            raise Rejected(f"a {kind} is lost", next(iter(lost))[:80])

@@ -2,41 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from riftk.completions import split_completion
-from riftk.constraints import Constraint, Text, check
-from riftk.grading import has_complete_answer_tag, strip_answer_tags
+from riftk.constraints import Constraint, Text, Verdict, check
+from riftk.constraints.published import RULEBOOKS
+from riftk.grading import strip_answer_tags
 
 from .config import SynthConfig
 from .errors import Rejected
-from .sampling import check_answer, has_answer_tag
+from .sampling import check_answer, check_answered, has_answer_tag
 from .seeds import Seed
 
-RULES = ("reasonif", "robust")
+_PUBLISHED = ("reasonif", "mathif", "ifeval")  # the first that has an id judges it
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one constraint under one rulebook; `book` is "published" or "robust"."""
+
+    constraint: Constraint
+    book: str
+    rules: str
+    verdict: Verdict
+
+
+def published_rules(id: str) -> str:
+    """The published rulebook that rows with a constraint have to pass.
+
+    ReasonIF's, whose prompt rows have, or else that of the benchmark which the constraint comes from: its
+    rule is then applied to the trace, though the benchmark itself judges responses only.
+    """
+    return next(rules for rules in _PUBLISHED if id in RULEBOOKS[rules])
+
+
+def judge(constraints: Sequence[Constraint], reasoning: str, response: str) -> list[Judged]:
+    """The verdicts on each constraint, published rules first, robust behind them."""
+    texts = {"reasoning": Text(reasoning), "response": Text(strip_answer_tags(response))}
+    return [
+        Judged(constraint, book, rules, check(constraint, texts[constraint.target], rules))
+        for book in ("published", "robust")
+        for constraint in constraints
+        for rules in (published_rules(constraint.id) if book == "published" else "robust",)
+    ]
+
+
+def followed(judged: Sequence[Judged]) -> dict[str, bool]:
+    """Whether all constraints are followed, by book."""
+    return {
+        book: all(one.verdict.followed for one in judged if one.book == book)
+        for book in ("published", "robust")
+    }
 
 
 def verify(
-    config: SynthConfig, seed: Seed, constraints: tuple[Constraint, ...], reasoning: str, response: str
-) -> None:
+    config: SynthConfig, seed: Seed, constraints: Sequence[Constraint], reasoning: str, response: str
+) -> dict[str, bool]:
     """Make sure that a row is what it claims to be.
 
-    Trace and response have to follow their constraints under ReasonIF's published rules and under robust
-    ones. The trace has to be free of answer tags and survive being written into a completion; the response
-    has to be complete and, with a gold answer, correct.
+    Trace and response have to follow their constraints under published rules and under robust ones. The trace
+    has to be free of answer tags and survive being written into a completion; the response has to be complete
+    and, with a gold answer, correct. The published way (`recipe: paper`) verifies nothing.
+
+    Returns:
+        Whether the constraints are followed, by book.
 
     Raises:
         Rejected: with the reason.
     """
-    texts = {"reasoning": Text(reasoning), "response": Text(strip_answer_tags(response))}
-    for rules in RULES:
-        for constraint in constraints:
-            verdict = check(constraint, texts[constraint.target], rules)
-            if not verdict.followed:
-                raise Rejected(f"not followed under {rules} rules", f"{constraint.id}: {verdict.reason}")
+    judged = judge(constraints, reasoning, response)
+    if config.is_paper:
+        return followed(judged)
+    for one in judged:
+        if not one.verdict.followed:
+            raise Rejected(
+                f"not followed under {one.rules} rules", f"{one.constraint.id}: {one.verdict.reason}"
+            )
     if has_answer_tag(reasoning):
         raise Rejected("answer tag in the trace")
-    if not has_complete_answer_tag(response):
-        raise Rejected("no complete answer tag", response[-80:])
+    check_answered(config, response)
     check_answer(config, seed, response)
     parts = split_completion(f"<think>\n{reasoning}\n</think>\n\n{response}", think="tags")
     if (parts.reasoning.strip(), parts.response.strip()) != (reasoning.strip(), response.strip()):
         raise Rejected("a marker of reasoning inside the text")
+    return followed(judged)

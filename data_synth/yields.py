@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 PLAIN = "plain"
+FILTER = "filter"
 
 
 @dataclass
@@ -18,7 +19,7 @@ class Yield:
         seeds: how many there were.
         attempts: samples drawn for them; each was kept or rejected.
         kept: rows in the dataset.
-        rejected: number of samples by stage ("sample", "rewrite", "verify") and reason.
+        rejected: number of samples by stage ("seed", "sample", "rewrite", "verify", "filter") and reason.
     """
 
     seeds: int = 0
@@ -41,18 +42,52 @@ class Yield:
         return cls(data["seeds"], data["attempts"], data["kept"], rejected)
 
 
-def count_yields(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, Yield]:
-    """Count the records of `rewritten.jsonl` by constraint, plain rows last."""
-    yields: dict[str, Yield] = {}
-    for outcome in outcomes:
-        counted = yields.setdefault(outcome["constraint"] or PLAIN, Yield())
+class Yields:
+    """The yields of a run, counted outcome by outcome."""
+
+    def __init__(self) -> None:
+        self._counted: dict[str, Yield] = {}
+
+    def add(self, outcome: Mapping[str, Any], filtered: str | None = None) -> None:
+        """Count an outcome.
+
+        Args:
+            outcome: a record of `rewritten/`.
+            filtered: why its row was left out of the dataset all the same.
+        """
+        counted = self._counted.setdefault(outcome["constraint"] or PLAIN, Yield())
         counted.attempts += 1
         counted.seeds += outcome["attempt"] == 1
-        if outcome["row"] is not None:
-            counted.kept += 1
-        else:
+        if outcome["row"] is None:
             counted.rejected.setdefault(outcome["stage"], Counter())[outcome["reason"]] += 1
-    return {name: yields[name] for name in sorted(yields, key=lambda name: (name == PLAIN, name))}
+        elif filtered:
+            counted.rejected.setdefault(FILTER, Counter())[filtered] += 1
+        else:
+            counted.kept += 1
+
+    @property
+    def by_kind(self) -> dict[str, Yield]:
+        """By constraint, plain rows last."""
+        order = sorted(self._counted, key=lambda name: (name == PLAIN, name))
+        return {name: self._counted[name] for name in order}
+
+    @property
+    def table(self) -> str:
+        return yield_table(self.by_kind)
+
+    def most_common(self) -> str:
+        """The most frequent reasons of rejection, for one line."""
+        reasons = sum((counted.reasons for counted in self._counted.values()), start=Counter[str]())
+        return "; ".join(f"{why} ({n})" for why, n in reasons.most_common(3))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: counted.to_dict() for name, counted in self.by_kind.items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Yields:
+        yields = cls()
+        yields._counted = {name: Yield.from_dict(counted) for name, counted in data.items()}
+        return yields
 
 
 def yield_table(yields: Mapping[str, Yield], reasons: int = 4) -> str:

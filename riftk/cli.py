@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riftk.commands import evaluation
+from riftk.commands import evaluation, synth
+from riftk.commands.env import env
 from riftk.commands.options import (
     ChatTemplate,
-    MaxTokens,
     Model,
     Out,
     Revision,
     Seed,
-    Temperature,
-    TopP,
     TrustRemoteCode,
 )
-from riftk.engine_options import OpenEngine, with_engine
+from riftk.engine_options import with_engine
 
 if TYPE_CHECKING:
     from riftk.auditing import Judged
@@ -136,70 +134,7 @@ def check(
     raise typer.Exit(0 if audit.followed else 1)
 
 
-@app.command(
-    epilog="Example: riftk synth --model pkg://riftk.tiny/weights/base "
-    "--problems riftk.tiny.problems:training_problems --answer-type number --num-rows 200 --out runs/data"
-)
-@with_engine
-def synth(
-    *,
-    model: Model,
-    problems: Annotated[str, typer.Option(help="JSONL, JSON or Parquet file, hub id, or module:function.")],
-    out: Out,
-    question_column: Annotated[str, typer.Option(help="Column of the problem.")] = "question",
-    answer_column: Annotated[
-        str, typer.Option(help="Column of the gold answer; '' where there is none.")
-    ] = "answer",
-    answer_type: Annotated[str, typer.Option(help="math, number, choice or label.")] = "math",
-    num_rows: Annotated[int, typer.Option(help="Problems to make rows from.")] = 1000,
-    constraints: Annotated[
-        str, typer.Option(help="Constraint ids, comma-separated; none: all by rule.")
-    ] = "",
-    plain_share: Annotated[float, typer.Option(help="Share of rows without an instruction.")] = 0.1,
-    response_share: Annotated[
-        float, typer.Option(help="Share of rows about the response, kept where the model obeys already.")
-    ] = 0.0,
-    word_limits: Annotated[
-        str, typer.Option(help="Word limits of prompts to sample under, comma-separated.")
-    ] = "",
-    sample_with_instruction: Annotated[
-        bool, typer.Option(help="Leave the instruction in while sampling (ReasonIF's way).")
-    ] = False,
-    require_correct: Annotated[bool, typer.Option(help="Drop traces with a wrong answer.")] = True,
-    close_traces: Annotated[
-        bool, typer.Option(help="Close a trace that the model stopped in, instead of dropping it.")
-    ] = False,
-    temperature: Temperature = 1.0,
-    top_p: TopP = 0.95,
-    max_tokens: MaxTokens = 8192,
-    seed: Seed = 0,
-    open_engine: OpenEngine,
-) -> None:
-    """Turn problems into instruction-compliant reasoning: sample, rewrite by rule, verify, keep."""
-    from riftk.data_synth import SynthConfig, synthesize
-
-    config = SynthConfig(
-        problems=problems,
-        question_column=question_column,
-        answer_column=answer_column or None,
-        answer_type=answer_type,
-        num_rows=num_rows,
-        constraints=tuple(filter(None, constraints.split(","))),
-        plain_share=plain_share,
-        response_share=response_share,
-        word_limits=_numbers("--word-limits", word_limits),
-        sample_with_instruction=sample_with_instruction,
-        require_correct=require_correct,
-        close_traces=close_traces,
-        temperature=temperature,
-        top_p=top_p,
-        max_tokens=max_tokens,
-        seed=seed,
-    )
-    with open_engine(model) as engine:
-        if not (out / "dataset.jsonl").exists():
-            engine.probe()
-        print(synthesize(config, engine, out))
+synth.add_to(app)
 
 
 @app.command(
@@ -295,6 +230,8 @@ app.command(
     epilog="Example: riftk calibrate --model Qwen/Qwen3-8B --engine vllm --out runs/limits-qwen3-8b",
 )(with_engine(evaluation.calibrate))
 
+app.command(epilog="Example: riftk env --plan pkg://riftk.recipes/configs/sft/qwen2.5-7b.yaml")(env)
+
 
 @app.command(epilog="Example: riftk report runs/rif-tiny")
 def report(
@@ -363,13 +300,6 @@ def main() -> None:
     except (ValueError, FileNotFoundError, RunError) as error:
         print(f"riftk: {error}", file=sys.stderr)
         sys.exit(2)
-
-
-def _numbers(option: str, value: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in value.split(",") if part)
-    except ValueError:
-        raise ValueError(f"{option} takes numbers, separated by commas, not {value!r}") from None
 
 
 def _dashes(argument: str) -> str:

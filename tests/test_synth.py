@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,10 +26,19 @@ from riftk.data_synth import (
     synthesize,
     yield_table,
 )
-from riftk.data_synth.rewriters import CAPITALS, END, JSON, LANGUAGE, NO_COMMA, REWRITERS, WORDS
+from riftk.data_synth.rewriters import (
+    CAPITALS,
+    END,
+    JSON,
+    LANGUAGE,
+    NO_COMMA,
+    REASONIF_BY_RULE,
+    REWRITERS,
+    WORDS,
+)
 from riftk.data_synth.sampling import Trace, accept
 from riftk.data_synth.seeds import Seed
-from riftk.engines.base import Generation, Request, Sampling
+from riftk.engines.base import Generation, Request, Sampling, never
 from riftk.grading import grade
 from riftk.rows import Row, read_jsonl, read_rows, write_jsonl
 from riftk.runs import RunError
@@ -68,10 +77,14 @@ class ScriptedEngine:
         return None
 
     def generate(
-        self, requests: Sequence[Request], sampling: Sampling, done: frozenset[str] = frozenset()
+        self,
+        requests: Sequence[Request],
+        sampling: Sampling,
+        done: frozenset[str] = frozenset(),
+        until: Callable[[], bool] = never,
     ) -> Iterator[tuple[str, Generation]]:
         for request in sorted(requests, key=lambda r: hashlib.sha256(r.key.encode()).digest()):
-            if request.key not in done:
+            if request.key not in done and not until():
                 time.sleep(self.delay)
                 self.prompts.append(request.messages[0]["content"])
                 yield request.key, self.complete(request, random.Random(f"{sampling.seed}/{request.key}"))
@@ -119,6 +132,10 @@ def rows_of(folder: Path) -> list[dict]:
     return list(read_jsonl(folder / "dataset.jsonl"))
 
 
+def records_of(folder: Path, stage: str) -> list[dict]:
+    return [record for path in sorted((folder / stage).glob("*.jsonl")) for record in read_jsonl(path)]
+
+
 # ----------------------------------------------------------------------------------- what is kept
 
 
@@ -141,17 +158,17 @@ def test_every_row_follows_under_both_rulebooks_and_keeps_its_answer(problems, t
         assert ("Format your reasoning" in prompt) == bool(row.constraints)
         if row.constraints:
             wordings = row.constraints[0].instructions("reasoning")
-            assert wordings[data["synth"]["instruction"]] in prompt
+            assert wordings[data["synth"]["instructions"][0]] in prompt
             assert row.constraints[0].target == "reasoning"
             asked.add(row.constraints[0].id)
-    assert asked == set(REWRITERS)
+    assert asked == set(REASONIF_BY_RULE)
 
 
 def test_provenance_names_model_rewriter_and_trace(problems, tmp_path):
     synthesize(config_for(problems), ScriptedEngine(), tmp_path / "out")
     traces = {
         record["key"].split("/")[0]: record["generation"]["text"]
-        for record in read_jsonl(tmp_path / "out" / "traces.jsonl")
+        for record in records_of(tmp_path / "out", "traces")
     }
     for row in rows_of(tmp_path / "out"):
         made = row["synth"]
@@ -223,13 +240,13 @@ def test_arguments_and_wordings_vary_and_can_be_pinned(problems, tmp_path):
     args = [json.loads(row["constraints"])[0]["args"] for row in rows]
     assert len({a["end_phrase"] for a in args if "end_phrase" in a}) > 20
     assert len({a["num_words"] for a in args if "num_words" in a}) > 3
-    assert len({row["synth"]["instruction"] for row in rows}) >= 5
+    assert len({tuple(row["synth"]["instructions"]) for row in rows}) >= 5
 
     pinned = config_for(problems, constraints=(END,), paraphrases=False, end_phrases=("Here it ends",))
     synthesize(pinned, ScriptedEngine(), tmp_path / "pinned")
     for row in rows_of(tmp_path / "pinned"):
         if row["constraints"] != "[]":
-            assert row["synth"]["instruction"] == 0
+            assert row["synth"]["instructions"] == [0]
             assert row["reasoning"].endswith("\nHere it ends")
 
 
@@ -243,7 +260,7 @@ def test_wrong_answers_and_open_traces_can_be_kept_on_purpose(problems, tmp_path
     assert not reasons["sample: wrong answer"]
     assert not reasons["sample: the trace is not closed"]
     closed = {row["item_id"]: row for row in rows_of(tmp_path / "lenient")}
-    for record in read_jsonl(tmp_path / "lenient" / "traces.jsonl"):
+    for record in records_of(tmp_path / "lenient", "traces"):
         generation, row = record["generation"], closed.get(record["key"].split("/")[0])
         if row and "</think>" not in generation["text"] and generation["finish_reason"] == "stop":
             assert re.fullmatch(r"<answer>\d+</answer>", row["response"])
@@ -280,15 +297,19 @@ def test_the_dataset_depends_on_the_configuration_alone(problems, tmp_path):
     assert (one / "dataset.jsonl").read_bytes() != (other / "dataset.jsonl").read_bytes()
 
 
+def lines_in(folder: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in folder.glob("*.jsonl"))
+
+
 def test_killed_at_any_moment_it_goes_on_to_the_same_dataset(problems, tmp_path):
     config = config_for(problems, num_rows=120, attempts=2)
     synthesize(config, ScriptedEngine(), tmp_path / "whole")
     command = [sys.executable, __file__, problems, str(tmp_path / "killed")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    traces, kills, draws = tmp_path / "killed" / "traces.jsonl", 0, random.Random(1)
+    traces, kills, draws = tmp_path / "killed" / "traces", 0, random.Random(1)
     for goal in (1, 30, 70, 110):
         process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        while process.poll() is None and (not traces.exists() or traces.read_bytes().count(b"\n") < goal):
+        while process.poll() is None and lines_in(traces) < goal:
             time.sleep(0.01)
         time.sleep(draws.random() * 0.05)
         process.send_signal(signal.SIGKILL)
@@ -298,7 +319,11 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_dataset(problems, tmp_path)
     subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL, timeout=60)
     for name in ("dataset.jsonl", "yields.json"):
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    keys = [record["key"] for record in read_jsonl(traces)]
+    keys = [
+        record["key"]
+        for record in records_of(tmp_path / "killed", "traces")
+        if record["generation"]["finish_reason"] != "error"
+    ]
     assert len(set(keys)) == len(keys), "nothing is sampled twice"
 
 
@@ -306,22 +331,23 @@ def test_a_file_cut_at_any_byte_is_completed(problems, tmp_path):
     config = config_for(problems, num_rows=40, window=16, attempts=2)
     out = tmp_path / "out"
     synthesize(config, ScriptedEngine(), out)
-    whole = {name: (out / name).read_bytes() for name in ("traces.jsonl", "rewritten.jsonl", "dataset.jsonl")}
+    dataset = (out / "dataset.jsonl").read_bytes()
+    parts = sorted([*out.glob("traces/*.jsonl"), *out.glob("rewritten/*.jsonl")])
+    whole = {path: path.read_bytes() for path in parts}
     draws = random.Random(0)
     for _ in range(12):
-        name = draws.choice(["traces.jsonl", "rewritten.jsonl"])
-        cut = draws.randrange(len(whole[name]))
+        path = draws.choice(parts)
+        cut = draws.randrange(len(whole[path]))
         (out / "dataset.jsonl").unlink()
-        (out / name).write_bytes(whole[name][:cut])
-        if name == "traces.jsonl":  # outcomes are written after the samples of their window
-            (out / "rewritten.jsonl").write_bytes(b"")
+        path.write_bytes(whole[path][:cut])
         engine = ScriptedEngine()
         synthesize(config, engine, out)
-        assert (out / "dataset.jsonl").read_bytes() == whole["dataset.jsonl"]
-        sampled = whole["traces.jsonl"].count(b"\n")
-        assert len(engine.prompts) == (
-            sampled - whole[name][:cut].count(b"\n") if name == "traces.jsonl" else 0
-        )
+        assert (out / "dataset.jsonl").read_bytes() == dataset
+        lost = whole[path].count(b"\n") - whole[path][:cut].count(b"\n")
+        failed = sum(path.read_bytes().count(b'"finish_reason": "error"') for path in out.glob("traces/*"))
+        assert len(engine.prompts) <= failed + (lost if path.parent.name == "traces" else 0)
+        for part, content in whole.items():
+            part.write_bytes(content)
 
 
 def test_a_finished_run_says_so_and_is_left_alone(problems, tmp_path):
@@ -346,22 +372,34 @@ def test_another_configuration_in_an_old_folder_stops(problems, tmp_path):
 
 def test_two_processes_do_not_share_a_folder(problems, tmp_path):
     class Nosy(ScriptedEngine):
-        def generate(self, requests, sampling, done=frozenset()):
+        def generate(self, requests, sampling, done=frozenset(), until=never):
             with pytest.raises(RunError, match="another process"):
                 synthesize(config_for(problems), ScriptedEngine(), tmp_path / "out")
-            yield from super().generate(requests, sampling, done)
+            yield from super().generate(requests, sampling, done, until)
 
     assert synthesize(config_for(problems), Nosy(), tmp_path / "out").rows
 
 
-def test_a_file_of_another_run_is_noticed(problems, tmp_path):
-    config = config_for(problems)
-    synthesize(config, ScriptedEngine(), tmp_path / "out")
-    (tmp_path / "out" / "dataset.jsonl").unlink()
-    traces = tmp_path / "out" / "traces.jsonl"
-    traces.write_text(traces.read_text().replace("synth-", "other-"))
-    with pytest.raises(SynthesisError, match=r"holds other-\d+/1 where it should not"):
-        synthesize(config, ScriptedEngine(), tmp_path / "out")
+def test_what_a_server_failed_at_is_asked_again(problems, tmp_path):
+    class Failing(ScriptedEngine):
+        def complete(self, request, draws):
+            if int(request.key[-1]) < 3:
+                return Generation("", "error", error="no answer within 5 s")
+            return super().complete(request, draws)
+
+    config, out = config_for(problems), tmp_path / "out"
+    whole = synthesize(config, ScriptedEngine(faults=False), tmp_path / "whole")
+    engine = Failing(faults=False)
+    partly = synthesize(config, engine, out)
+    assert (
+        "30" in yield_table(partly.yields).split("sample: the engine failed (")[0] or partly.rows < whole.rows
+    )
+    assert synthesize(config, ScriptedEngine(faults=False), out).was_finished
+    again = ScriptedEngine(faults=False)
+    mended = synthesize(config, again, out, retry_errors=True)
+    assert len(again.prompts) == 27
+    assert mended.yields == whole.yields
+    assert (out / "dataset.jsonl").read_bytes() == (tmp_path / "whole" / "dataset.jsonl").read_bytes()
 
 
 # ---------------------------------------------------------------------------------------- mistakes
@@ -379,7 +417,7 @@ def test_a_file_of_another_run_is_noticed(problems, tmp_path):
         ({"constraints": (NO_COMMA, NO_COMMA)}, SynthesisError, "twice"),
         ({"plain_share": 1.5}, SynthesisError, "plain_share must be between 0 and 1"),
         ({"num_rows": 0}, SynthesisError, "num_rows must be at least 1"),
-        ({"answer_type": "essay"}, SynthesisError, "'essay' is none of math"),
+        ({"answer_type": "essay"}, SynthesisError, "answer_type must be one of math"),
         ({"word_share": (0.9, 0.5)}, SynthesisError, "word_share"),
         ({"temperature": -1}, SynthesisError, "temperature"),
     ],
@@ -510,7 +548,7 @@ def test_the_embedded_model_gives_rows_of_every_kind(tmp_path):
     )
     engine = load_engine("transformers", model=str(TINY), batch_size=60)
     result = synthesize(config, engine, tmp_path / "out")
-    assert set(result.yields) == {*REWRITERS, "plain"}
+    assert set(result.yields) == {*REASONIF_BY_RULE, "plain"}
     assert result.rows >= 30
     for id in (CAPITALS, NO_COMMA, JSON, END):
         assert result.yields[id].kept, id

@@ -15,15 +15,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riftk.constraints import check_all
+from riftk.constraints import check_all, parse_constraint
+from riftk.data_synth import SynthConfig, layout
 from riftk.data_synth.capitals import in_capitals
 from riftk.data_synth.commas import without_commas
 from riftk.data_synth.condense import Outline, count_words
 from riftk.data_synth.errors import Rejected
 from riftk.data_synth.json_forms import SHAPES, from_json, split_steps, to_json
-from riftk.data_synth.rewriters import CAPITALS, END, END_PHRASES, JSON, NO_COMMA, REWRITERS, WORDS, Material
+from riftk.data_synth.lowercase import in_lowercase
+from riftk.data_synth.registry import REWRITERS, Draw, Material
+from riftk.data_synth.rewriters import (
+    BULLETS,
+    CAPITAL_WORDS,
+    END,
+    END_PHRASES,
+    HIGHLIGHTS,
+    JSON,
+    LOWERCASE,
+    QUOTATION,
+    REPEAT,
+    SECTIONS,
+    WORDS,
+)
 from riftk.data_synth.segments import pieces, segments
 from riftk.data_synth.survival import figures, tuples
+from riftk.data_synth.verification import judge
 
 
 def read_texts(path: Path, column: str, limit: int | None = None) -> list[str]:
@@ -47,7 +63,20 @@ def followed(id: str, text: str, args: dict | None = None) -> bool:
     return all(check_all([spec], text, rules)[0].followed for rules in ("reasonif", "robust"))
 
 
-@pytest.mark.parametrize("module", ["segments", "commas", "capitals", "latex", "condense", "json_forms"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "segments",
+        "commas",
+        "capitals",
+        "latex",
+        "condense",
+        "json_forms",
+        "layout",
+        "lowercase",
+        "decontaminate",
+    ],
+)
 def test_the_examples_in_the_documentation_run(module):
     results = doctest.testmod(importlib.import_module(f"riftk.data_synth.{module}"))
     assert results.attempted > 0
@@ -344,20 +373,107 @@ traces = st.lists(sentences, min_size=2, max_size=8).map(
 )
 
 
-@settings(max_examples=150, deadline=None)
-@given(traces, st.sampled_from(sorted(REWRITERS)), st.integers(0, 10**6))
+BY_RULE = sorted(id for id, rewriter in REWRITERS.items() if not rewriter.needs_llm)
+
+
+def drawn_args(id: str, seed: int, question: str = "How many coins?") -> dict:
+    config = SynthConfig("none.jsonl", constraints=(id,))
+    return REWRITERS[id].draw_args(Draw(random.Random(seed), config, question, "made up", in_prompt=False))
+
+
+@settings(max_examples=250, deadline=None)
+@given(traces, st.sampled_from(BY_RULE), st.integers(0, 10**6))
 def test_what_a_rewriter_accepts_follows_under_both_rulebooks(trace, id, seed):
-    args = {"end_phrase": random.Random(seed).choice(END_PHRASES)} if id == END else {}
+    args = drawn_args(id, seed)
     material = Material(trace, "1235", "How many coins?", args, random.Random(seed), (0.5, 0.9))
     try:
         rewrite = REWRITERS[id].rewrite(material)
-    except Rejected:
-        assert id == WORDS
+    except Rejected as rejected:
+        assert id == WORDS or rejected.reason.startswith("too few steps"), rejected
         return
-    assert followed(id, rewrite.text, rewrite.args)
-    if id in (CAPITALS, NO_COMMA, END):
-        assert figures(rewrite.text) == figures(trace)
+    constraint = parse_constraint({"id": id, "args": rewrite.args, "target": "reasoning"})
+    judged = judge([constraint], rewrite.text, "")
+    # MathIF's evaluator may take a short text for another language.
+    assert all(one.verdict.followed or id == LOWERCASE for one in judged), judged
+    if id not in (WORDS, SECTIONS):
+        assert figures(rewrite.text)[-len(figures(trace)) :] == figures(trace)
     assert figures(rewrite.text)[-1] == "1235"
+
+
+WORDS_OF_TEXT = re.compile(r"[^\W_]+")
+
+
+@pytest.mark.parametrize(
+    ("id", "least"),
+    [
+        (LOWERCASE, 0.9),
+        (BULLETS, 0.9),
+        (SECTIONS, 0.9),
+        (HIGHLIGHTS, 0.7),
+        (CAPITAL_WORDS, 0.9),
+        (QUOTATION, 0.98),
+        (REPEAT, 1.0),
+    ],
+)
+def test_other_rewriters_on_real_texts(benchmark_file, id, least):
+    texts = read_texts(benchmark_file("reasonif.jsonl"), "question")
+    texts += read_texts(benchmark_file("gsm8k_test.jsonl"), "answer", 500)
+    accepted, reasons, fails = 0, [], []
+    for number, text in enumerate(texts):
+        args = drawn_args(id, number, "What is asked?")
+        try:
+            rewrite = REWRITERS[id].rewrite(Material(text, "", "What is asked?", args, random.Random(number)))
+        except Rejected as rejected:
+            reasons.append(rejected.reason)
+            continue
+        accepted += 1
+        kept = rewrite.text
+        if id == REPEAT:
+            kept = kept.removeprefix("What is asked?")
+        if id == SECTIONS:
+            kept = re.sub(rf"^{rewrite.args['section_spliter']} \d+$", "", kept, flags=re.MULTILINE)
+        assert WORDS_OF_TEXT.findall(kept.lower()) == WORDS_OF_TEXT.findall(text.lower()), (
+            "a word has changed"
+        )
+        constraint = parse_constraint({"id": id, "args": rewrite.args, "target": "reasoning"})
+        fails += [one for one in judge([constraint], rewrite.text, "") if not one.verdict.followed]
+    enough = accepted + sum("too few steps" in reason for reason in reasons)
+    assert enough >= least * len(texts), reasons
+    assert len(fails) <= 0.05 * accepted, fails[:3]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Run `LS` now.", "code"),
+        (r"The angle $\Delta$ is known.", "a LaTeX command with capitals"),
+        ("Let $n$ be below $N$.", "symbols that differ by case only"),
+        ("It draws 5 MW of power.", "a unit in which case matters"),
+    ],
+)
+def test_small_letters_reject_what_case_would_change(text, reason):
+    with pytest.raises(Rejected) as rejected:
+        in_lowercase(text)
+    assert rejected.value.reason == reason
+
+
+def test_small_letters_leave_formulas_valid():
+    text = r"So $X \Rightarrow \frac{1}{2} \text{ If } y$. The Points A and B are FIXED."
+    assert in_lowercase(text) == (r"so $x \implies \frac{1}{2} \text{ if } y$. the points a and b are fixed.")
+
+
+def test_quotation_marks_inside_do_not_close_the_text():
+    assert layout.quoted('He said "yes" twice.') == '"He said “yes” twice."'
+    for text in ('A board of 5" width.', 'print(`"a"`)', r"G\"odel"):
+        with pytest.raises(Rejected):
+            layout.quoted(text)
+
+
+def test_list_markers_inside_do_not_count_as_bullet_points():
+    text = "First we list.\n- Two apples are red.\n* Three pears are green.\nSo it is five."
+    assert layout.as_bullets(text, 2).count("*") == 2
+    with pytest.raises(Rejected, match="bullet point"):
+        layout.as_bullets("The sum is\n-3 in all. So it is below zero.", 2)
 
 
 def test_end_phrases_are_our_own_and_appended_once():
