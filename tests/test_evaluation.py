@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -292,7 +293,8 @@ def test_samples_are_summarised_in_little_memory():
 
 
 DIES = """
-import os, signal, sys
+import os, signal, sys, time
+from pathlib import Path
 from scripted import benchmark
 from riftk.engines import Sampling, load_engine
 from riftk.evaluation import evaluate
@@ -301,7 +303,9 @@ generate = engine.generate
 
 def killed(*arguments):
     for number, generated in enumerate(generate(*arguments)):
-        if number == 6:  # in the middle of a batch
+        if number == 6:  # in the middle of a batch, the samples before it are stored
+            while (Path(sys.argv[2]) / "samples_small.jsonl").read_bytes().count(b"\\n") < 6:
+                time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGKILL)
         yield generated
 
@@ -333,6 +337,39 @@ def test_killed_while_generating_and_started_again_it_is_the_same_run(tmp_path):
     assert samples["killed"] == samples["whole"]
     when = {"date": 0, "git_hash": None}
     assert {**results["killed"], **when} == {**results["whole"], **when}
+
+
+def test_what_was_generated_is_stored_also_when_generation_ends_badly(tmp_path):
+    def dies(item: str) -> str:
+        if item == "r5":
+            raise RuntimeError("out of memory")
+        return half_right(item)
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        evaluate(ScriptedEngine(dies), benchmark(), tmp_path, SAMPLING)
+    assert len(list(read_jsonl(tmp_path / "samples_small.jsonl"))) == 17
+
+
+def test_scoring_goes_on_beside_generation(tmp_path):
+    def waits(item: str) -> str:
+        """The second sample comes once the first is stored: it never would if one waited for the other."""
+        path = tmp_path / "samples_small.jsonl"
+        while item == "p1" and not path.read_bytes():
+            time.sleep(0.01)
+        return says()
+
+    evaluate(ScriptedEngine(waits), benchmark(2, 1), tmp_path, SAMPLING)
+
+
+def test_a_failure_of_scoring_stops_the_run(tmp_path):
+    class Engine(ScriptedEngine):
+        def count_tokens(self, text: str) -> int:
+            raise OSError("no tokenizer")
+
+    engine = Engine(half_right)
+    with pytest.raises(OSError, match="no tokenizer"):
+        evaluate(engine, benchmark(400, 400), tmp_path, SAMPLING)
+    assert len(engine.asked) < 1200
 
 
 def test_a_benchmark_without_instructions_has_accuracy_only(tmp_path):

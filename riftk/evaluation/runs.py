@@ -1,8 +1,9 @@
 """An evaluation folder: `config.json`, `samples_<task>.jsonl`, `results.json`.
 
-Samples are appended one by one as they are scored, in the order in which the engine finishes them, and a
-killed run goes on behind the last whole line. A complete file is put into the order of the items, so that it
-does not tell how the work was done. `results.json` is a function of the other two files.
+Samples are scored while the next are generated and appended one by one, in the order in which the engine
+finishes them, and a killed run goes on behind the last whole line. A complete file is put into the order of
+the items, so that it does not tell how the work was done. `results.json` is a function of the other two
+files.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from riftk.benchmarks import Benchmark
 from riftk.engines.base import Engine, Generation, Request, Sampling
 from riftk.engines.forcing import ForcingEngine
+from riftk.evaluation.aside import aside
 from riftk.evaluation.configuration import claim, make_config, read_config
 from riftk.evaluation.files import (
     appending,
@@ -263,7 +265,8 @@ def _fill(
         if done:
             print(f"{benchmark.name}: {len(done)} of {len(places)} samples are there", file=sys.stderr)
         count = len(done)
-        for key, generation in engine.generate(list(requests.values()), sampling, done, budget.is_spent):
+
+        def score(key: str, generation: Generation) -> None:
             doc_id, sample = places[key]
             scored = score_sample(
                 benchmark.rows[doc_id],
@@ -275,8 +278,12 @@ def _fill(
                 count_tokens=engine.count_tokens,
             )
             write_sample(samples, complete(scored))
-            budget.spend(generation)
-            count += 1
+
+        with aside(score) as score_aside:
+            for key, generation in engine.generate(list(requests.values()), sampling, done, budget.is_spent):
+                budget.spend(generation)
+                score_aside(key, generation)
+                count += 1
         if count < len(places) and budget.is_spent():
             raise TokensSpent(
                 f"{budget.used:,} tokens are spent (max_total_tokens: {budget.limit:,}); {benchmark.name} "
