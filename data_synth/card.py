@@ -21,9 +21,9 @@ _MATCHES = 20
 # Settings that a reader of the card wants to see; all of them stand in config.yaml.
 _TOLD = (
     "problems", "num_rows", "num_constraints", "plain_share", "response_share", "style", "recipe",
-    "sample_with_instruction", "require_correct", "attempts", "temperature", "top_p", "max_tokens", "word_share",
-    "calibrated_limits", "paraphrases", "llm", "llm_words", "llm_tries", "decontaminate", "rule_talk",
-    "trace_language", "trace_words", "balance", "seed",
+    "sample_with_instruction", "require_correct", "attempts", "temperature", "top_p", "max_tokens",
+    "word_share", "calibrated_limits", "paraphrases", "llm", "llm_words", "llm_tries", "decontaminate",
+    "rule_talk", "trace_language", "trace_words", "balance", "seed",
 )  # fmt: skip
 
 

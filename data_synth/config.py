@@ -198,8 +198,8 @@ def check_can_be_rewritten(id: str, llm: str = "") -> None:
     if id in REWRITERS:
         if REWRITERS[id].needs_llm and not llm:
             raise SynthesisError(
-                f"{id} cannot be rewritten by rule: that needs an LLM; name one as llm, or leave it out of the "
-                "constraints"
+                f"{id} cannot be rewritten by rule: that needs an LLM; name one as llm, or leave it out of "
+                "the constraints"
             )
         return
     if id not in list_constraints():

@@ -24,7 +24,7 @@ _LIKELY = 0.25  # of `max_tokens`, where nothing is known of how long traces are
 _ENOUGH_WORDS = 12  # of a gold solution, to stand in for a trace
 _STAND_IN = (
     "Let me see what is asked, step by step. First, I write down what is known, and what is wanted. "
-    "If there were 1,200 of 3, that is 1,200 * 3 = 3,600. Then I check it once more, and it is right. So I am done."
+    "If there were 1,200 of 3, that is 1,200 * 3 = 3,600. Then I check it, and it is right. So I am done."
 )
 
 
@@ -121,8 +121,8 @@ def _estimates(config: SynthConfig, engine: Engine, seeds: list[Seed], budget: B
             )
             cost += prices.of(estimate.prompt_tokens, estimate.likely)
     yield (
-        f"Traces are taken to have a quarter of max_tokens ({likely:,}), their true length is not known; prompts "
-        "are counted " + ("by the tokenizer." if _counts(engine) else "by their length.")
+        f"Traces are taken to have a quarter of max_tokens ({likely:,}), their true length is not known; "
+        "prompts are counted " + ("by the tokenizer." if _counts(engine) else "by their length.")
     )
     if cost:
         yield f"cost: about {cost:,.2f}; --max-cost stops a run that exceeds it"

@@ -27,7 +27,7 @@ def _thinking(reasoning: str, response: str) -> Message:
 
 
 FAMILIES: dict[str, Callable[[str, str], Message]] = {
-    "tags": _tags,  # templates that keep the content as it is: SmolLM2, Qwen2.5, Llama, tags written by the model
+    "tags": _tags,  # templates that keep the content as it is, the model writes both tags: Qwen2.5, Llama
     "prefilled": _prefilled,  # the prompt ends with <think>: DeepSeek-R1-Distill with a template for training
     "reasoning_content": _reasoning_content,  # Qwen3 and relatives
     "thinking": _thinking,  # gpt-oss

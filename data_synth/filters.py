@@ -21,13 +21,16 @@ _RULE_TALK = re.compile(
     \b(?:the|this|that|these|those|your|user['’]?s?|following)\ (?:formatting\ |format\ |reasoning\ )?
         (?:instruction|guideline|formatting\ rule|formatting\ requirement|format\ requirement)s?\b
   | \b(?:to|must|should|will|have\ to|need\ to|let\ me|let['’]s|by)\ (?:follow|obey|adher\w+|compl\w+|stick)
-        (?:ing)?\ (?:to\ |with\ )?(?:the|this|that|these|your)\ (?:rule|instruction|format|constraint|requirement)
+        (?:ing)?\ (?:to\ |with\ )?(?:the|this|that|these|your)
+        \ (?:rule|instruction|format|constraint|requirement)
   | \b(?:no|without|avoid(?:ing)?|any|use|using)\ (?:any\ |the\ use\ of\ )?commas\b
-  | \b(?:in|use|using|all)\ (?:all\ |only\ )?(?:caps|(?:capital|upper-?\ ?case|lower-?\ ?case)(?:\ letters)?)\b
+  | \b(?:in|use|using|all)\ (?:all\ |only\ )?(?:caps|(?:capital|(?:upper|lower)-?\ ?case)(?:\ letters)?)\b
   | \b(?:in|as|valid|into|use|using)\ (?:valid\ |a\ )?JSON\b
-  | \b(?:fewer|less|more)\ than\ \d+\ words\b | \bword\ (?:limit|count)\b | \b(?:at\ least|at\ most|under)\ \d+\ words\b
+  | \b(?:fewer|less|more)\ than\ \d+\ words\b | \bword\ (?:limit|count)\b
+  | \b(?:at\ least|at\ most|under)\ \d+\ words\b
   | \b(?:exact|end|ending|final|closing|required)\ phrase\b
-  | \b(?:respond|reason|think|write|answer|reply|writing|thinking|reasoning)\ (?:only\ |entirely\ )?in\ (?:{_LANGUAGES})\b
+  | \b(?:respond|reason|think|write|answer|reply|writing|thinking|reasoning)
+        \ (?:only\ |entirely\ )?in\ (?:{_LANGUAGES})\b
   | \bbullet\ points?\b | \bdouble\ quotation\ marks?\b
   | \b(?:forbidden|required|banned)\ (?:key)?words?\b
     """,

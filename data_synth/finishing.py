@@ -139,8 +139,8 @@ def _decide(config: SynthConfig, windows: Callable[[], Iterable[Window]]) -> byt
 
 
 def _repetitions(outcomes: Iterable[Outcome]) -> tuple[bytearray, Counter[str], int]:
-    """Which rows have a prompt that an earlier one has; of the others, how many of each kind, and how many talk
-    about the rule. The prompts seen are on disk, as hashes."""
+    """Which rows have a prompt that an earlier one has; of the others, how many of each kind, and how many
+    talk about the rule. The prompts seen are on disk, as hashes."""
     verdicts, kinds, talking = bytearray(), Counter[str](), 0
     seen = sqlite3.connect("", isolation_level=None)  # a temporary file
     seen.execute("CREATE TABLE seen (prompt BLOB PRIMARY KEY) WITHOUT ROWID")

@@ -21,7 +21,7 @@ from .segments import pieces, segments
 _MARKER = re.compile(r"^([^\S\n]*)[*+-](?=[^\S\n]+\S)", re.MULTILINE)
 # What the published evaluators take for a bullet point, and what is left of list markers and rules.
 _LIKE_A_BULLET = re.compile(r"^[^\S\n]*(?:-|\*[^*])", re.MULTILINE)
-_PHRASE = re.compile(r"[^\W\d_]{2,}(?:[^\S\n][^\W\d_]{2,}){0,3}")
+_PHRASE = re.compile(r"(?<![\w\\])[^\W\d_]{2,}(?:[^\S\n][^\W\d_]{2,}){0,3}(?!\w)")
 _CAPITAL_CANDIDATE = re.compile(r"(?<![\w\\'’-])[a-z]{4,}(?![\w'’-])")
 _UNITS = frozenset(("sqrt", "frac", "mods", "sinh", "cosh", "tanh"))  # words of mathematics, not of prose
 _STRAIGHT = re.compile(r'"')
@@ -137,7 +137,7 @@ def with_capital_words(text: str, count: int, draws: random.Random) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text in double quotation marks; those inside become typographic ones, so that it is not closed early.
+    """The text in double quotation marks; those inside become typographic ones, which do not close it.
 
     Raises:
         Rejected: quotation marks in code or formulas, for inches, or of LaTeX.

@@ -26,32 +26,33 @@ from .verification import judge
 TARGET = 0.85  # of the words that are allowed: what a request says
 _LENGTHS = 0.4, 2.5  # of a translation, in letters, compared with the original
 _OPENINGS = re.compile(
-    r"\A\W*(?:sure|certainly|of course|here(?:['’]s| is| are)|okay, here|below is|the (?:rewritten|translated|shortened)"
-    r"|(?:rewritten|translated|shortened|revised) (?:text|version|trace)|translation)\b[^\n]{0,120}",
+    r"\A\W*(?:sure|certainly|of course|here(?:['’]s| is| are)|okay, here|below is"
+    r"|the (?:rewritten|translated|shortened)|(?:rewritten|translated|shortened|revised) (?:text|version|trace)"
+    r"|translation)\b[^\n]{0,120}",
     re.IGNORECASE,
 )
 
 _KEEP = (
-    "Keep every number, formula, unit, tuple and piece of code exactly as it is written, with the digits 0-9, "
-    "and keep the order of the steps. Add no step and solve nothing anew. Do not mention this task. Give the "
-    "new text alone, without a word before or after it."
+    "Keep every number, formula, unit, tuple and piece of code exactly as it is written, with the "
+    "digits 0-9, and keep the order of the steps. Add no step and solve nothing anew. Do not mention this "
+    "task. Give the new text alone, without a word before or after it."
 )
 
 
 def _language(args: Mapping[str, Any], limit: int) -> str:
     name = REASONIF_LANGUAGES[args["language"]]
     return (
-        f"Translate the notes below into {name}: all of them, from the first sentence to the last, as somebody "
-        f"who thinks in {name} would write them down. {_KEEP}"
+        f"Translate the notes below into {name}: all of them, from the first sentence to the last, as "
+        f"somebody who thinks in {name} would write them down. {_KEEP}"
     )
 
 
 def _words(args: Mapping[str, Any], limit: int) -> str:
     return (
-        f"Shorten the notes below to at most {limit} words. Keep the computations that the result rests on, and "
-        "the conclusion with the result; leave out repetitions, doubts and asides. Change no number and no "
-        "formula, and add none. Do not mention this task. Give the new text alone, without a word before or "
-        "after it."
+        f"Shorten the notes below to at most {limit} words. Keep the computations that the result rests on, "
+        "and the conclusion with the result; leave out repetitions, doubts and asides. Change no number and "
+        "no formula, and add none. Do not mention this task. Give the new text alone, without a word before "
+        "or after it."
     )
 
 
@@ -66,16 +67,16 @@ def _existence(args: Mapping[str, Any], limit: int) -> str:
 def _frequency(args: Mapping[str, Any], limit: int) -> str:
     wanted = f"{args['relation']} {args['frequency']} times"
     return (
-        f'Rewrite the notes below so that the word "{args["keyword"]}" occurs in them {wanted}. Change as little '
-        f"as possible, and keep the sense. {_KEEP}"
+        f'Rewrite the notes below so that the word "{args["keyword"]}" occurs in them {wanted}. Change as '
+        f"little as possible, and keep the sense. {_KEEP}"
     )
 
 
 def _forbidden(args: Mapping[str, Any], limit: int) -> str:
     words = ", ".join(f'"{word}"' for word in args["forbidden_words"])
     return (
-        f"Rewrite the notes below without any of these words, in capital or small letters: {words}. Put other "
-        f"words in their place, and change as little as possible. {_KEEP}"
+        f"Rewrite the notes below without any of these words, in capital or small letters: {words}. Put "
+        f"other words in their place, and change as little as possible. {_KEEP}"
     )
 
 
@@ -137,9 +138,9 @@ class Exchange:
                 raise Rejected(f"not followed under {one.rules} rules", one.verdict.reason)
         id = self.constraint.id
         require_survival(self.text, text, translated=id == LANGUAGE, shorter=id == WORDS)
-        if id == WORDS and (result := figures(self.answer)[-1:]) and result[0] in figures(self.text):
-            if result[0] not in figures(text):
-                raise Rejected("the result is lost", result[0])
+        result = figures(self.answer)[-1:] if id == WORDS else []
+        if result and result[0] in figures(self.text) and result[0] not in figures(text):
+            raise Rejected("the result is lost", result[0])
         if id == LANGUAGE:
             low, high = (share * letter_count(self.text) for share in _LENGTHS)
             if not low <= letter_count(text) <= high:

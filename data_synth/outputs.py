@@ -1,4 +1,4 @@
-"""A dataset's other forms: Parquet, rows for finetuning by template family, rows for reinforcement learning."""
+"""A dataset's other forms: Parquet, rows for finetuning by template family, rows without traces for RL."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sft_row(family: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_parquet(rows: Path, path: Path) -> None:
-    """Write the rows as Parquet, a batch at a time. Without pyarrow the file is left out, and that is said."""
+    """Write the rows as Parquet, a batch at a time. Without pyarrow it is left out, and that is said."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

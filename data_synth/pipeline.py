@@ -8,9 +8,9 @@
     out/yields.json          kept and rejected per constraint
     out/dataset.jsonl        the rows; written last, so that it is there when all is done
 
-Seeds are worked on in windows, of which one is in memory. Files of the stages only grow; a run that was killed
-reads what is there and does the rest, and what a server failed at is asked again. Draws depend on the row and
-not on the order of work, so the dataset is the same as that of a run without interruption. A shard of a run
+Seeds are worked on in windows, of which one is in memory. Files of the stages only grow; a run that was
+killed reads what is there and does the rest, and what a server failed at is asked again. Draws depend on
+the row and not on the order of work, so the dataset is the same as that of a run without interruption. A shard of a run
 works on every n-th window; `riftk.data_synth.merging` puts shards together.
 """
 
@@ -91,7 +91,7 @@ def synthesize(
         llm: rewrites where the configuration leaves that to an LLM.
         shard: which windows to work on; the whole run by default.
         budget: what may be used before the run stops.
-        cache: SQLite file with the rewriting LLM's answers, to be shared by runs; None keeps them in `out_dir`.
+        cache: SQLite file with the rewriting LLM's answers, for several runs; None keeps them in `out_dir`.
         retry_errors: open a finished folder again for what a server failed at.
 
     Returns:
@@ -250,7 +250,8 @@ class _Work:
             raise self.spending.stop()
         if missing:
             raise RuntimeError(
-                f"the engine {self.engine.name} gave nothing for {len(missing)} requests, first {min(missing)}"
+                f"the engine {self.engine.name} gave nothing for {len(missing)} requests, first "
+                f"{min(missing)}"
             )
 
     def _begin(self, seed: Seed, attempt: int, generation: Generation) -> Draft | Outcome:

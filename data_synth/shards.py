@@ -48,8 +48,8 @@ class Shard:
         """Raise `SynthesisError` where there are fewer windows than shards."""
         if number_of_windows(config) < self.of:
             raise SynthesisError(
-                f"{config.num_rows} rows in windows of {config.window} cannot be split into {self.of} shards; "
-                f"take a window of at most {max(config.num_rows // self.of, 1)}"
+                f"{config.num_rows} rows in windows of {config.window} cannot be split into {self.of} "
+                f"shards; take a window of at most {max(config.num_rows // self.of, 1)}"
             )
 
     def __str__(self) -> str:

@@ -98,8 +98,8 @@ class Spending:
         """The error to raise when the budget is spent."""
         tokens = self.sampling.tokens + self.rewriting.tokens
         return BudgetSpent(
-            f"the budget is spent ({tokens:,} tokens, cost {self.cost:,.2f}); what was generated is stored, and "
-            "the same command with a higher one goes on"
+            f"the budget is spent ({tokens:,} tokens, cost {self.cost:,.2f}); what was generated is stored, "
+            "and the same command with a higher one goes on"
         )
 
     def to_dict(self) -> dict[str, Any]:

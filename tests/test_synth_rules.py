@@ -389,13 +389,17 @@ def test_what_a_rewriter_accepts_follows_under_both_rulebooks(trace, id, seed):
     try:
         rewrite = REWRITERS[id].rewrite(material)
     except Rejected as rejected:
-        assert id == WORDS or rejected.reason.startswith("too few steps"), rejected
+        refusal = rejected
+    else:
+        refusal = None
+    if refusal:
+        assert id == WORDS or refusal.reason.startswith("too few steps"), refusal
         return
     constraint = parse_constraint({"id": id, "args": rewrite.args, "target": "reasoning"})
     judged = judge([constraint], rewrite.text, "")
     # MathIF's evaluator may take a short text for another language.
     assert all(one.verdict.followed or id == LOWERCASE for one in judged), judged
-    if id not in (WORDS, SECTIONS):
+    if id not in (WORDS, SECTIONS, JSON):  # JSON may number its steps
         assert figures(rewrite.text)[-len(figures(trace)) :] == figures(trace)
     assert figures(rewrite.text)[-1] == "1235"
 

@@ -225,7 +225,8 @@ def make(
     )
     _run(
         config(), out, model, open_engine, open_llm,
-        budget=budget, shard=shard, show_only=dry_run, cache=cache, retry_errors=retry_errors, push=push_to_hub,
+        budget=budget, shard=shard, show_only=dry_run, cache=cache, retry_errors=retry_errors,
+        push=push_to_hub,
     )  # fmt: skip
 
 
