@@ -13,7 +13,7 @@ from functools import cached_property
 from riftk.completions import Completion, split_completion
 from riftk.constraints import Constraint, Text, Verdict, broken, check_all
 from riftk.constraints.published import judged_text
-from riftk.grading import strip_answer_tags
+from riftk.grading import answer_tags, strip_answer_tags
 
 # Published evaluators whose own cut of a response deals with answer tags.
 _CUTS_RESPONSES = ("mathif",)
@@ -78,7 +78,9 @@ class Output:
             text = self.published_cut(rules, target)
         else:
             text = self.completion.reasoning if target == "reasoning" else self.completion.response
-        return strip_answer_tags(text) if target == "response" else text
+        if target == "response" and answer_tags(text):  # else as it is: IFEval's loose rules count lines
+            return strip_answer_tags(text)
+        return text
 
     def published_cut(self, rules: str, target: str) -> str:
         """The text that a published evaluator cuts out, as it is: answers are looked for in it."""

