@@ -93,7 +93,7 @@ def _beside(results: Mapping[str, Any], task: str) -> list[str]:
 
 def _of_wordings(row: Sequence[str]) -> str:
     name, rules, spread, interval, wordings, n, chance = row
-    told = f"  {name:<28}{rules:<13}{spread} %"
+    told = f"  {name:<28}{rules:<13}{spread}" + " %" * (spread != "none")
     for note, text in (("95 %: ", interval), ("wordings: ", wordings), ("n: ", n), ("chance: ", chance)):
         told += f"  {note}{text}" * bool(text)
     return told
