@@ -148,6 +148,9 @@ def test_what_cannot_be_asked_that_way_is_said():
         with_instructions(Benchmark("mine", (own_words,)), "system")
     with pytest.raises(ValueError, match=f"instructions can be {', '.join(MODES)}; not 'shouted'"):
         load_benchmark("tiny:instructions=shouted", limit=4)
+    plain = Benchmark("plain", (replace(own_words, constraints=()),))
+    with pytest.raises(ValueError, match="plain asks for no constraint"):
+        with_instructions(plain, "none")
     repeating = Benchmark("mine", (own_words,), repeat=True)
     with pytest.raises(ValueError, match="asks for its instructions a second time"):
         with_instructions(repeating, "paraphrased")

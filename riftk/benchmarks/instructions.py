@@ -53,13 +53,19 @@ def with_instructions(benchmark: Benchmark, mode: str) -> Benchmark:
         mode: one of `MODES`.
 
     Raises:
-        ValueError: no such mode, or one that a conversation with repeated instructions cannot have.
+        ValueError: no such mode, nothing to be asked otherwise, or a mode that a conversation with repeated
+            instructions cannot have.
         RowError: a row whose instruction is not one of the sentences that are known for its constraints.
     """
     if mode not in MODES:
         raise ValueError(f"instructions can be {', '.join(MODES)}; not {mode!r}")
     if mode == PUBLISHED:
         return benchmark
+    if not any(row.constraints for row in benchmark.rows):
+        raise ValueError(
+            f"{benchmark.name} asks for no constraint, so nothing can be asked in another way; run it as it "
+            "is, and forms that come unasked are counted all the same"
+        )
     if (benchmark.repeat and mode != SYSTEM) or (benchmark.reflects and mode == NONE):
         raise ValueError(
             f"{benchmark.name} asks for its instructions a second time in its own words, "
