@@ -25,6 +25,7 @@ from dataclasses import replace
 from typing import Any
 
 from riftk.constraints import Constraint, Text
+from riftk.constraints.base import TARGETS
 from riftk.constraints.case import EnglishCapital
 from riftk.constraints.ending import EndChecker
 from riftk.constraints.form import JsonFormat
@@ -37,7 +38,6 @@ from riftk.constraints.wrapping import Quotation
 from riftk.judging import Output
 from riftk.rows import Row
 
-OTHER = {"reasoning": "response", "response": "reasoning"}
 SHORT, NO_COMMA, LANGUAGE = "short", "no_comma", "other_language"
 FORMS = {
     EnglishCapital: "capitals",
@@ -64,20 +64,23 @@ def unasked_forms(row: Row, output: Output) -> dict[str, dict[str, float]]:
         target -> form -> 1.0 or 0.0 (`no_comma`: what is said above). Texts that say nothing are left out.
     """
     asked = {constraint.target for constraint in row.constraints}
-    found: dict[str, dict[str, float]] = {}
-    for target in OTHER:
+    spoken = _language(Text(row.user_text))
+    found = {}
+    for target in TARGETS:
         if target in asked:
             continue
+        forms: dict[str, float] = {}
         if output.fault(target) is None:
-            text, spoken = output.analysis(target), _language(Text(row.user_text))
+            text = output.analysis(target)
             if asked:
-                found[target] = _seen(text, _elsewhere(row, target, spoken))
+                forms = _seen(text, _elsewhere(row, target, spoken))
             else:
-                found[target] = {LANGUAGE: 0.0, **_seen(text, _any(text, target, spoken))}
-        if target == "reasoning" and not asked and output.completion.status in ("closed", "empty"):
-            short = word_count(output.completion.reasoning) < SHORT_TRACE
-            found.setdefault(target, {})[SHORT] = float(short)
-    return {target: forms for target, forms in found.items() if forms}
+                forms = {LANGUAGE: 0.0, **_seen(text, _any(text, target, spoken))}
+        if target == "reasoning" and not asked and _has_reasoned(output):
+            forms[SHORT] = float(word_count(output.completion.reasoning) < SHORT_TRACE)
+        if forms:
+            found[target] = forms
+    return found
 
 
 def form_observations(sample: Mapping[str, Any]) -> Iterable[tuple[str, float]]:
@@ -138,6 +141,11 @@ def _seen(text: Text, wanted: Iterable[Constraint]) -> dict[str, float]:
             there -= math.exp(-word_count(text.raw) / WORDS_PER_COMMA)
         seen[name] = max(there, seen.get(name, there))
     return seen
+
+
+def _has_reasoned(output: Output) -> bool:
+    """Whether the reasoning is over, and it is the model that ended it, were it at once."""
+    return output.finish_reason != "error" and output.completion.status in ("closed", "empty")
 
 
 def _language(text: Text) -> str | None:
