@@ -23,7 +23,13 @@ from riftk.completions import split_completion
 from riftk.grading.arithmetic import Number
 from riftk.grading.choices import choice, labels_of
 from riftk.grading.expressions import Undecided, same_answer
-from riftk.grading.extract import ANSWER_TYPES, extract_answer, has_complete_answer_tag, strip_answer_tags
+from riftk.grading.extract import (
+    ANSWER_TYPES,
+    answer_tags,
+    extract_answer,
+    has_complete_answer_tag,
+    strip_answer_tags,
+)
 from riftk.grading.extract import boxed as _boxed
 from riftk.grading.iffr import iffr_correct, iffr_extract
 from riftk.grading.mathif import mathif_equal, mathif_extract
@@ -45,6 +51,7 @@ __all__ = [
     "Number",
     "Pool",
     "WorkerError",
+    "answer_tags",
     "extract_answer",
     "grade",
     "grade_many",

@@ -91,6 +91,11 @@ def strip_answer_tags(response: str) -> str:
     return _TAG.sub("", response).strip()
 
 
+def answer_tags(response: str) -> list[tuple[int, int]]:
+    """Offsets of the tags that `strip_answer_tags` takes out of a response."""
+    return [tag.span() for tag in _TAG.finditer(response)]
+
+
 def _pairs(text: str) -> list[tuple[int, int]]:
     """Spans between complete pairs of answer tags, without echoes."""
     found = []
