@@ -128,7 +128,7 @@ def _elsewhere(row: Row, target: str, spoken: str | None) -> list[Constraint]:
     return [
         replace(constraint, target=target)
         for constraint in row.constraints
-        if type(constraint) in FORMS and getattr(constraint, "language", None) != spoken
+        if type(constraint) in FORMS and getattr(constraint, "language", "") != spoken
     ]
 
 
