@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from riftk.report.figures import GREY, new_figure, plain, save
 from riftk.rows import read_jsonl
 from riftk.selection import choose, read_curve
 
@@ -42,12 +43,8 @@ def collect_way(run: Path) -> dict[str, Any] | None:
 
 
 def plot_way(way: Mapping[str, Any], task: str, path: Path) -> None:
-    """Draw the curve of one task to a PNG: shares by step, the chosen checkpoint marked."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 3.6), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    """Draw the curve of one task to a PNG and an SVG: shares by step, the chosen checkpoint marked."""
+    figure = new_figure(7.0, 3.6)
     axis = figure.subplots()
     for key, (name, colour, marker) in FIGURES.items():
         found = [(p["step"], p["estimates"][task][key]) for p in way["curve"] if key in p["estimates"][task]]
@@ -59,13 +56,12 @@ def plot_way(way: Mapping[str, Any], task: str, path: Path) -> None:
         high = [100 * (e["value"] if e["high"] is None else e["high"]) for _, e in found]
         axis.fill_between(steps, low, high, color=colour, alpha=0.12, linewidth=0)
     if way["chosen"] is not None:
-        axis.axvline(way["chosen"], color="#666666", linestyle="--", linewidth=1.0, label="taken")
+        axis.axvline(way["chosen"], color=GREY, linestyle="--", linewidth=1.0, label="taken")
     axis.set(ylim=(-3, 103), xlabel="optimizer steps", ylabel="% (95 % interval)")
-    axis.set_title(f"{task}: development items", fontsize=10)
-    axis.grid(color="#DDDDDD", linewidth=0.6)
-    axis.spines[["top", "right"]].set_visible(False)
+    axis.set_title(f"{task}: development items", fontsize=10, parse_math=False)
+    plain(axis)
     figure.legend(loc="outside right center", frameon=False)
-    figure.savefig(path, metadata={"Software": None})
+    save(figure, path)
 
 
 def _select_by(run: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from riftk.evaluation import observations
+from riftk.report.marks import shorten
 from riftk.rows import read_jsonl
 
 SHOWN = 3
@@ -55,10 +56,7 @@ def examples(files: Mapping[str, Path], key: str | None) -> list[dict[str, Any]]
 
 def clip(text: str) -> str:
     """The beginning and the end of a long text, which are what an instruction is mostly about."""
-    if len(text) <= LONGEST:
-        return text
-    head, tail = 2 * LONGEST // 3, LONGEST // 3
-    return f"{text[:head]}\n[… {len(text) - LONGEST} characters left out …]\n{text[-tail:]}"
+    return shorten(text, LONGEST)[0]
 
 
 def _scores(path: Path, key: str) -> dict[str, tuple[float, tuple[str, ...]]]:

@@ -50,15 +50,8 @@ _LENGTHS = ("reasoning_tokens,none", "reasoning_words,none", "completion_tokens,
 
 def render(report: Report) -> str:
     """The whole report as Markdown."""
-    whens = evaluations(report)
     tasks = report["after"]["estimates"]
-    models = " → ".join(dict.fromkeys(report[when]["model_name"] for when in whens))
-    parts = [f"# {inline(models)}"]
-    for task in tasks:
-        title = [f"## {inline(task)}"] if len(tasks) > 1 else []
-        parts += [*title, _five_lines(report, task)]
-        if report["conclusions"].get(task):
-            parts.append(f"**{report['conclusions'][task]}**")
+    parts = [f"# {inline(heading(report))}", *opening(report)]
     for task in tasks:
         of_task = f" ({inline(task)})" if len(tasks) > 1 else ""
         if plot := report["plots"].get(task):
@@ -74,10 +67,28 @@ def render(report: Report) -> str:
         parts += _within(report, task, of_task)
         parts += [f"## Counts{of_task}", _counts(report, task)]
         parts += _examples(report, task, of_task)
+    if report.get("training_plot"):
+        parts += ["## Training", f"![What the trainer logged]({report['training_plot']})"]
     if report.get("way"):
         parts += _way(report["way"], report["way_plots"])
-    parts += ["## How this was obtained", _provenance(report)]
+    parts += ["## How this was obtained", provenance(report)]
     return "\n\n".join(parts) + "\n"
+
+
+def heading(report: Report) -> str:
+    """The models that were evaluated, from before to after."""
+    return " → ".join(dict.fromkeys(report[when]["model_name"] for when in evaluations(report)))
+
+
+def opening(report: Report) -> list[str]:
+    """The few figures of each task that matter most, and what they amount to."""
+    parts, tasks = [], report["after"]["estimates"]
+    for task in tasks:
+        parts += [f"## {inline(task)}"] if len(tasks) > 1 else []
+        parts.append(_five_lines(report, task))
+        if report["conclusions"].get(task):
+            parts.append(f"**{report['conclusions'][task]}**")
+    return parts
 
 
 def evaluations(report: Report) -> list[str]:
@@ -351,7 +362,8 @@ def _rule(way: Mapping[str, Any]) -> str:
     )
 
 
-def _provenance(report: Report) -> str:
+def provenance(report: Report) -> str:
+    """How the figures were obtained, as a list."""
     whens = evaluations(report)
     lines = []
     for task, config in report["after"]["configs"].items():

@@ -6,24 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from riftk.report.figures import GREY, new_figure, plain, save
 from riftk.report.markdown import column
 
 # Okabe and Ito's palette, told apart under all common kinds of colour blindness; the shapes differ as well.
 _STYLE = {"before": ("#0072B2", "o", 0.14), "after": ("#D55E00", "D", -0.14)}
-_GREY = "#666666"
 
 
 def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
-    """Draw one task to a PNG. Returns False, and draws nothing, where no instruction was given.
+    """Draw one task to a PNG and an SVG. Returns False, and draws nothing, where no instruction was given.
 
     Args:
         report: data of the report, see `riftk.report.write.collect`.
         task: which task of it.
-        path: file to write.
+        path: the PNG to write; the SVG lies beside it.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     sides = {when: report[when]["estimates"][task] for when in ("before", "after") if report.get(when)}
     after = sides["after"]
     targets = [target for target in ("reasoning", "response") if f"{target}_ifs,robust" in after]
@@ -31,8 +28,7 @@ def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
         return False
     panels = len(targets) + ("accuracy,robust" in after)
     most = max(len(_constraints(after, target)) for target in targets)
-    figure = Figure(figsize=(4.6 * panels, 1.6 + 0.52 * (most + 1)), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(4.6 * panels, 1.6 + 0.52 * (most + 1))
     axes = list(figure.subplots(1, panels, squeeze=False)[0])
     labels = {when: column(report, when) for when in sides}
     for target, axis in zip(targets, axes, strict=False):
@@ -40,9 +36,10 @@ def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
     if panels > len(targets):
         _trade_off(axes[-1], sides, targets[0])
     n = report["after"]["counts"][task]["items"]
-    figure.suptitle(f"{task}: {report['after']['model_name']}, robust rules, n = {n} items", fontsize=11)
+    title = f"{task}: {report['after']['model_name']}, robust rules, n = {n} items"
+    figure.suptitle(title, fontsize=11, parse_math=False)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
-    figure.savefig(path, metadata={"Software": None})
+    save(figure, path)
     return True
 
 
@@ -76,13 +73,11 @@ def _following(
                 linewidth=1.4,
                 label=columns[when] if key == overall else None,
             )
-    axis.axhline(len(keys) - 1.5, color=_GREY, linewidth=0.6)
+    axis.axhline(len(keys) - 1.5, color=GREY, linewidth=0.6)
     axis.set(xlim=(-3, 103), ylim=(-0.6, len(keys) - 0.4), xlabel="followed, % (95 % interval)")
     axis.set_title(f"Instructions about the {target}", fontsize=10)
     axis.set_yticks(range(len(keys)), labels, fontsize=8)
-    axis.grid(axis="x", color="#DDDDDD", linewidth=0.6)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
+    plain(axis, grid="x")
 
 
 def _trade_off(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -> None:
@@ -103,13 +98,11 @@ def _trade_off(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -
             linewidth=1.4,
         )
     if len(points) == 2:
-        style = {"arrowstyle": "-|>", "color": _GREY, "linewidth": 1.4, "shrinkA": 9, "shrinkB": 9}
+        style = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 9, "shrinkB": 9}
         axis.annotate("", xy=points["after"], xytext=points["before"], arrowprops=style)
     axis.set(xlim=(-3, 103), ylim=(-3, 103), xlabel="accuracy, %", ylabel=f"{target} IFS, %")
     axis.set_title("Accuracy against following", fontsize=10)
-    axis.grid(color="#DDDDDD", linewidth=0.6)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
+    plain(axis)
 
 
 def _bars(estimate: Mapping[str, Any]) -> list[list[float]] | None:

@@ -1,20 +1,27 @@
-"""Write the report of a run folder: `results.json`, `report.md`, and pictures of each benchmark."""
+"""Write the report of a run folder: `results.json`, `report.md`, `report.html`, `report.csv`, pictures, and the
+card of the trained model."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from riftk.evaluation import refresh, sample_files
+from riftk.report.card import write_card
 from riftk.report.comparison import compare, conclusion, headline
 from riftk.report.curves import collect_way, plot_way
 from riftk.report.examples import examples
-from riftk.report.markdown import render
+from riftk.report.flat import render_csv
+from riftk.report.markdown import column, evaluations, heading, render
+from riftk.report.html import render_page
 from riftk.report.plots import plot
+from riftk.report.traces import Limits, collect_traces
+from riftk.report.training import plot_training, training_log
 
 
-def write_report(run_dir: str | Path) -> Path:
+def write_report(run_dir: str | Path, limits: Limits = Limits()) -> Path:
     """Write a run's report and return the path of `report.md`.
 
     Everything is made again from the stored samples, so that results, report and picture cannot disagree.
@@ -22,6 +29,7 @@ def write_report(run_dir: str | Path) -> Path:
     Args:
         run_dir: run folder with `eval/before` and `eval/after`, or one of the two; or a single evaluation
             folder, whose own `results.json` then stays as it is.
+        limits: how many of the samples `report.html` holds.
 
     Raises:
         FileNotFoundError: there is no evaluation in it.
@@ -38,15 +46,38 @@ def write_report(run_dir: str | Path) -> Path:
         name = f"report_{task}.png"
         if plot(report, task, run / name):
             report["plots"][task] = name
-    if whole_run and (way := collect_way(run)):
+    if whole_run:
+        _add_training(report, run)
+        _replace(run / "results.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+    columns = {column(report, when): report[when] for when in evaluations(report)}
+    differences = {column(report, "after"): report["differences"]}
+    _replace(run / "report.csv", render_csv(columns, differences))
+    markdown = render(report)
+    _replace(run / "report.md", markdown)
+    samples = dict(zip(columns, map(sample_files, folders.values()), strict=True))
+    pictures = [*report["plots"].values(), *report.get("way_plots", {}).values()]
+    pictures += filter(None, [report.get("training_plot")])
+    traces = collect_traces(samples, limits)
+    _replace(run / "report.html", render_page(heading(report), markdown, _svg(run, pictures), traces))
+    if whole_run:
+        write_card(run, report)
+    return run / "report.md"
+
+
+def _svg(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The SVG beside each PNG of a folder, by the PNG's name."""
+    return {name: (folder / name).with_suffix(".svg").read_text(encoding="utf-8") for name in names}
+
+
+def _add_training(report: dict[str, Any], run: Path) -> None:
+    """What a run left of its training: the trainer's log, the curve over development items, alarms."""
+    if (log := training_log(run)) and plot_training(log, run / "report_training.png"):
+        report["training_plot"] = "report_training.png"
+    if way := collect_way(run):
         report["way"], report["way_plots"] = way, {}
         for task in way["curve"][0]["estimates"] if way["curve"] else ():
             report["way_plots"][task] = f"report_{task}_way.png"
             plot_way(way, task, run / report["way_plots"][task])
-    if whole_run:
-        _replace(run / "results.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
-    _replace(run / "report.md", render(report))
-    return run / "report.md"
 
 
 def collect(folders: dict[str, Path]) -> dict[str, Any]:
