@@ -6,7 +6,7 @@ import sys
 
 # Which extra of riftk brings a library; see `[project.optional-dependencies]` in pyproject.toml.
 _EXTRAS = {
-    **dict.fromkeys(("typer", "rich", "yaml", "numpy"), "cli"),
+    **dict.fromkeys(("typer", "rich", "yaml", "numpy", "packaging"), "cli"),
     **dict.fromkeys(
         ("torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "pyarrow", "jinja2"),
         "train",

@@ -101,7 +101,7 @@ def parse_recipe(
     position = arguments.index("--config") + 1
     if position == len(arguments):
         raise ValueError("--config needs a YAML file")
-    config = _read_config(Path(resolve(arguments[position])))
+    config = read_config(Path(resolve(arguments[position])))
     usage = "%(prog)s [--config FILE.yaml] [--option value ...] (--help lists the options)"
     parser = TrlParser((recipe, trainer, ModelConfig), usage=usage)
     os.environ.update({name: str(value) for name, value in config.pop("env", {}).items()})
@@ -119,7 +119,7 @@ def parse_recipe(
     return args, training, model
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> dict[str, Any]:
     """Read a YAML file over the one that it `extends`."""
     import yaml
 
@@ -129,7 +129,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise ValueError(f"--config {path} must hold options, one `name: value` a line")
     base = config.pop("extends", None)
-    return config if base is None else {**_read_config(path.parent / base), **config}
+    return config if base is None else {**read_config(path.parent / base), **config}
 
 
 def final_model(name: str) -> str:

@@ -29,8 +29,8 @@ LAYERS = (
     {"riftk", "riftk.paths", "riftk.runs"},
     {"riftk.completions", "riftk.constraints", "riftk.grading", "riftk.prompts"},
     {
-        "riftk.benchmarks", "riftk.engines", "riftk.judging", "riftk.rows", "riftk.statistics",
-        "riftk.supervision",
+        "riftk.benchmarks", "riftk.engines", "riftk.judging", "riftk.planning", "riftk.rows",
+        "riftk.statistics", "riftk.supervision",
     },
     {
         "riftk.auditing", "riftk.averaging", "riftk.data_synth", "riftk.evaluation", "riftk.monitoring",
