@@ -1,7 +1,7 @@
 """The card of the trained model, for the hub: what it was made of and how, how it was measured, and what its
 training means for those who watch its reasoning.
 
-Written into `final/`: `README.md` with the figures as `model-index`, and, for benchmarks that are data sets on
+Written into `final/`: `README.md` with the figures as `model-index`, and, for benchmarks that were read from
 the hub, `.eval_results/<benchmark>.yaml`, which the hub shows on the model's page.
 """
 
@@ -22,21 +22,19 @@ from riftk.report.training import training_log
 
 # An option that only this recipe has, the recipe, and what it does.
 _RECIPES = {
-    "loss_on": ("rif", "Reasoning Instruction Finetuning: on its own traces, rewritten until they follow an instruction"),
+    "loss_on": ("rif", "finetuning on its own traces, rewritten until they follow an instruction"),
     "teacher": ("sft", "supervised finetuning on long correct traces"),
     "rewards": ("cold_rl", "reinforcement learning with verifiable rewards (GRPO)"),
-}  # fmt: skip
+}
 # Settings that a reader wants to see; all of them stand in the run's config.yaml.
 _TOLD = (
     "model_name_or_path", "model_revision", "problems", "dataset", "teacher", "num_rows", "constraints",
     "plain_share", "response_share", "loss_on", "base_share", "rewards", "reward_weights", "num_generations",
     "beta", "loss_type", "use_peft", "lora_r", "lora_alpha", "learning_rate", "lr_scheduler_type",
-    "num_train_epochs", "max_steps", "per_device_train_batch_size", "gradient_accumulation_steps", "max_length",
-    "max_completion_length", "dtype", "seed", "select_by",
+    "num_train_epochs", "max_steps", "per_device_train_batch_size", "gradient_accumulation_steps",
+    "max_length", "max_completion_length", "dtype", "seed", "select_by",
 )  # fmt: skip
-_WRITTEN = (
-    "Written by riftk from its run folder; take this line out and riftk leaves the card as you made it."
-)
+_WRITTEN = "Written by riftk from its run folder; without this line riftk leaves the card as it is."
 _OTHERS = ("generated_from_trainer", "Model Card for Model ID")  # cards that trl and peft leave
 _HUB_DATA = re.compile(r"([\w.-]+/[\w.-]+)@(\w[\w.-]*)")  # as benchmarks name the commit that they read
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -186,7 +184,8 @@ def _followed(report: Mapping[str, Any]) -> Iterator[str]:
         if key in estimates:
             before = (report.get("before") or {}).get("estimates", {}).get(task, {}).get(key)
             was = f" ({100 * before['value']:.1f} % before)" if before else ""
-            yield f"{100 * estimates[key]['value']:.1f} % of the instructions about its trace in {inline(task)}{was}"
+            share = f"{100 * estimates[key]['value']:.1f} %"
+            yield f"{share} of the instructions about its trace in {inline(task)}{was}"
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -204,7 +203,7 @@ def _data(run: Path, config: Mapping[str, Any]) -> str:
         return inline(str(source))
     counts = json.loads(yields.read_text(encoding="utf-8")).values()
     kept, seeds = (sum(count.get(name, 0) for count in counts) for name in ("kept", "seeds"))
-    return f"{kept} of {seeds} traces of problems from {inline(str(source))}; the others were rejected by riftk's checks"
+    return f"{kept} of {seeds} traces of problems from {inline(str(source))}; the others were rejected"
 
 
 def _steps(run: Path) -> int | None:

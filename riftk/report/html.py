@@ -1,8 +1,8 @@
 """`report.html`: one file with everything in it, that asks for nothing from anywhere.
 
-The report is `report.md` itself, rendered; its pictures stand in it as SVG, and in the place of its examples is
-a viewer of all traces. Whatever a model wrote reaches the page as escaped text or as JSON in a data block, and
-the page's content security policy lets no script run but the page's own.
+The report is `report.md` itself, rendered; its pictures stand in it as SVG, and in the place of its examples
+is a viewer of all traces. Whatever a model wrote reaches the page as escaped text or as JSON in a data block,
+and the page's content security policy lets no script run but the page's own.
 """
 
 from __future__ import annotations

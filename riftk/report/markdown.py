@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from riftk.evaluation.iffr import table as iffr_table
 from riftk.evaluation.summary import QUADRANTS
 from riftk.report.comparison import headline
 from riftk.report.curves import FIGURES
+from riftk.report.text import fenced, inline, table
 
 Report = Mapping[str, Any]  # what `riftk.report.write.collect` returns
 
@@ -436,23 +436,3 @@ def _sizes(estimates: Sequence[Mapping[str, Any] | None]) -> str:
 
 def _p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the first column is to the left, figures are to the right."""
-    lines = ["| " + " | ".join(header) + " |", "|---|" + "--:|" * (len(header) - 1)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
-
-
-def fenced(text: str) -> str:
-    """A text that a model wrote, where no HTML and no Markdown in it takes effect: the fence is longer than
-    any run of backticks inside."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text}\n{fence}"
-
-
-def inline(text: str) -> str:
-    """A text in a line or a table cell, with every character that Markdown or HTML could act on escaped."""
-    text = re.sub(r"\s+", " ", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", text)

@@ -41,6 +41,9 @@ class Limits:
     text: int = 20_000
 
 
+LIMITS = Limits()
+
+
 def collect_traces(evaluations: Mapping[str, Mapping[str, Path]], limits: Limits) -> dict[str, Any]:
     """The data of the viewer.
 

@@ -1,5 +1,5 @@
-"""Write the report of a run folder: `results.json`, `report.md`, `report.html`, `report.csv`, pictures, and the
-card of the trained model."""
+"""Write the report of a run folder: `results.json`, `report.md`, `report.html`, `report.csv`, pictures, and
+the card of the trained model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from riftk.report.comparison import compare, conclusion, headline
 from riftk.report.curves import collect_way, plot_way
 from riftk.report.examples import examples
 from riftk.report.flat import render_csv
-from riftk.report.markdown import column, evaluations, heading, render
 from riftk.report.html import render_page
+from riftk.report.markdown import column, evaluations, heading, render
 from riftk.report.plots import plot
-from riftk.report.traces import Limits, collect_traces
+from riftk.report.traces import LIMITS, Limits, collect_traces
 from riftk.report.training import plot_training, training_log
 
 
-def write_report(run_dir: str | Path, limits: Limits = Limits()) -> Path:
+def write_report(run_dir: str | Path, limits: Limits = LIMITS) -> Path:
     """Write a run's report and return the path of `report.md`.
 
     Everything is made again from the stored samples, so that results, report and picture cannot disagree.
