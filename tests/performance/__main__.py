@@ -13,6 +13,8 @@ SCRIPTS = {
     "ifeval_speed.py": ("lm_eval", "nltk", "punkt", "immutabledict", "packaging"),
     "linearity.py": (),
     "closed_set.py": ("torch", "transformers"),
+    "engines.py": ("openai", "torch", "transformers"),
+    "stored.py": (),
 }
 
 
