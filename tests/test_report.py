@@ -224,6 +224,8 @@ def test_the_verdict_is_that_of_the_intervals(following, accuracy, verdict):
 def test_following_is_that_of_the_response_where_nothing_is_asked_of_the_reasoning():
     assert conclusion({"response_ifs,robust": difference(0.2, 0.1)}).startswith("Better: response IFS (+20.0")
     assert conclusion({"accuracy,robust": difference(-0.2, 0.1)}).startswith("Worse: accuracy (-20.0 points")
+    iffr = {"follow_rate,robust": difference(0.2, 0.1), "standard_accuracy,robust": difference(-0.2, 0.1)}
+    assert conclusion(iffr).startswith("A trade: following of non-standard instructions (+20.0 points")
     assert conclusion({}).startswith("Cannot tell")
 
 
