@@ -21,6 +21,7 @@ from riftk.commands.options import (
     Seed,
     TrustRemoteCode,
 )
+from riftk.commands.report import report
 from riftk.engine_options import with_engine
 
 if TYPE_CHECKING:
@@ -233,14 +234,10 @@ app.command(
 app.command(epilog="Example: riftk env --plan pkg://riftk.recipes/configs/sft/qwen2.5-7b.yaml")(env)
 
 
-@app.command(epilog="Example: riftk report runs/rif-tiny")
-def report(
-    run: Annotated[Path, typer.Argument(help="Run folder of a recipe, with its eval/ folders.")],
-) -> None:
-    """Write results.json, report.md and its plots again from the evaluations in a run folder."""
-    from riftk.report import write_report
-
-    print(write_report(run))
+app.command(
+    epilog="Examples: riftk report runs/rif-tiny; riftk report runs/rif-tiny/eval/before runs/rif-tiny "
+    "runs/cold-rl-tiny --out runs/compared"
+)(report)
 
 
 @app.command(epilog="Example: riftk stress --reward riftk.rewards:GatedReward --think tags")

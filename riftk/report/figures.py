@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+# Okabe and Ito's palette, told apart under all common kinds of colour blindness; the shapes differ as well.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+MARKERS = ("o", "D", "s", "^", "v", "P", "X")
 GREY, LIGHT = "#666666", "#DDDDDD"
 
 

@@ -12,7 +12,7 @@ from riftk.evaluation.iffr import table as iffr_table
 from riftk.evaluation.summary import QUADRANTS
 from riftk.report.comparison import headline
 from riftk.report.curves import FIGURES
-from riftk.report.text import fenced, inline, table
+from riftk.report.text import LENGTHS, difference_cell, estimate_cell, fenced, inline, table
 
 Report = Mapping[str, Any]  # what `riftk.report.write.collect` returns
 
@@ -45,7 +45,6 @@ _COUNTS = {
     "empty": "empty reasoning or nothing generated",
     "errored": "errors of the engine",
 }
-_LENGTHS = ("reasoning_tokens,none", "reasoning_words,none", "completion_tokens,none")
 
 
 def render(report: Report) -> str:
@@ -160,7 +159,7 @@ def _other_figures(report: Report, task: str) -> str:
             plain = metric.startswith("accuracy") and filtered == "robust"
             rows.append((_NAMES[metric] + ("" if plain else f", rules `{filtered}`"), key))
     rows += [(key.replace(",", ", rules `") + "`", key) for key in estimates if key.startswith("pass@")]
-    rows += [(_NAMES[key.rpartition(",")[0]], key) for key in _LENGTHS if key in estimates]
+    rows += [(_NAMES[key.rpartition(",")[0]], key) for key in LENGTHS if key in estimates]
     return _figures(report, task, rows, tests=True)
 
 
@@ -236,8 +235,8 @@ def _within(report: Report, task: str, of_task: str) -> list[str]:
             metric, _, rules = key.partition(",")
             relative = "" if gap.get("relative") is None else f", relative {100 * gap['relative']:+.1f} %"
             lines.append(
-                f"- {of}{metric.replace('_', ' ')}, rules `{rules}`: {_difference(gap, key)} points{relative}"
-                f" (n = {gap['n']})"
+                f"- {of}{metric.replace('_', ' ')}, rules `{rules}`: "
+                f"{difference_cell(gap, key)} points{relative} (n = {gap['n']})"
             )
         for key, found in report[when].get("correlations", {}).get(task, {}).items():
             target, _, rules = key.partition(",")
@@ -270,10 +269,10 @@ def _figures(report: Report, task: str, rows: Iterable[tuple[str, str]], tests: 
     header += ["gained / lost", "p"] if tests else []
     body = []
     for name, key in rows:
-        cells = [name, *(_estimate(report[when]["estimates"][task].get(key), key) for when in whens)]
+        cells = [name, *(estimate_cell(report[when]["estimates"][task].get(key), key) for when in whens)]
         gap = report["differences"].get(task, {}).get(key) if paired else None
         if paired:
-            cells.append(_difference(gap, key))
+            cells.append(difference_cell(gap, key))
         cells.append(_sizes([report[when]["estimates"][task].get(key) for when in whens]))
         if tests:
             cells += _tests(gap)
@@ -335,7 +334,7 @@ def _way(way: Mapping[str, Any], plots: Mapping[str, str]) -> list[str]:
     for task in way["curve"][0]["estimates"] if way["curve"] else ():
         keys = [key for key in FIGURES if key in way["curve"][0]["estimates"][task]]
         rows = [
-            [str(point["step"]), *(_estimate(point["estimates"][task].get(key), key) for key in keys)]
+            [str(point["step"]), *(estimate_cell(point["estimates"][task].get(key), key) for key in keys)]
             for point in way["curve"]
         ]
         parts.append(f"## On the way: {inline(task)}, development items (robust rules)")
@@ -408,26 +407,6 @@ def provenance(report: Report) -> str:
         "over items for everything else; p is McNemar's exact test, adjusted by Holm within a table of parts."
     )
     return "\n".join(lines)
-
-
-def _estimate(estimate: Mapping[str, Any] | None, key: str) -> str:
-    if not estimate or estimate["value"] is None:
-        return ""
-    scale, unit = (1, "") if key in _LENGTHS else (100, " %")
-    value = f"{scale * estimate['value']:.1f}{unit}"
-    if estimate["low"] is None:
-        return value
-    return f"{value} [{scale * estimate['low']:.1f}, {scale * estimate['high']:.1f}]"
-
-
-def _difference(gap: Mapping[str, Any] | None, key: str) -> str:
-    if not gap or gap["value"] is None:
-        return ""
-    scale = 1 if key in _LENGTHS else 100
-    value = f"{scale * gap['value']:+.1f}"
-    if gap["low"] is None:
-        return value
-    return f"{value} [{scale * gap['low']:+.1f}, {scale * gap['high']:+.1f}]"
 
 
 def _sizes(estimates: Sequence[Mapping[str, Any] | None]) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from riftk.report.figures import GREY, new_figure, plain, save
+from riftk.report.comparison import headline
+from riftk.report.figures import COLOURS, GREY, MARKERS, new_figure, plain, save
 from riftk.report.markdown import column
 
-# Okabe and Ito's palette, told apart under all common kinds of colour blindness; the shapes differ as well.
-_STYLE = {"before": ("#0072B2", "o", 0.14), "after": ("#D55E00", "D", -0.14)}
+_STYLE = {"before": (COLOURS[0], "o", 0.14), "after": (COLOURS[1], "D", -0.14)}
+_ARROW = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 9, "shrinkB": 9}
 
 
 def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
@@ -39,6 +40,53 @@ def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
     title = f"{task}: {report['after']['model_name']}, robust rules, n = {n} items"
     figure.suptitle(title, fontsize=11, parse_math=False)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    save(figure, path)
+    return True
+
+
+def plot_trade_off(evaluations: Mapping[str, Mapping[str, Any]], task: str, path: Path) -> bool:
+    """Draw accuracy against following, a point for each evaluation and an arrow to it from the first.
+
+    Args:
+        evaluations: content of each `results.json`, by name; the first is where arrows start.
+        task: which task of them.
+        path: the PNG to write; the SVG lies beside it.
+
+    Returns:
+        False, and draws nothing, where no two evaluations have both figures.
+    """
+    points = {}
+    for name, results in evaluations.items():
+        estimates = results["estimates"].get(task, {})
+        following = headline(estimates).get("IFS")
+        if following and "accuracy,robust" in estimates:
+            points[name] = (following, estimates["accuracy,robust"], estimates[following])
+    if len(points) < 2:
+        return False
+    figure = new_figure(7.0, 4.4)
+    axis = figure.subplots()
+    for number, (name, (_, accuracy, following)) in enumerate(points.items()):
+        axis.errorbar(
+            100 * accuracy["value"],
+            100 * following["value"],
+            xerr=_bars(accuracy),
+            yerr=_bars(following),
+            fmt=MARKERS[number % len(MARKERS)],
+            color=COLOURS[number % len(COLOURS)],
+            markersize=8,
+            capsize=3,
+            linewidth=1.4,
+            label=name,
+        )
+    start, *ends = ((100 * accuracy["value"], 100 * f["value"]) for _, accuracy, f in points.values())
+    for end in ends:
+        axis.annotate("", xy=end, xytext=start, arrowprops=_ARROW)
+    targets = dict.fromkeys(key.partition("_")[0] for key, _, _ in points.values())
+    axis.set(ylim=(-3, 103), xlabel="accuracy, %", ylabel=f"{' or '.join(targets)} IFS, %")
+    axis.set_title(f"{task}: accuracy against following (95 % intervals)", fontsize=10, parse_math=False)
+    plain(axis)
+    for text in figure.legend(loc="outside right center", frameon=False).get_texts():
+        text.set_parse_math(False)
     save(figure, path)
     return True
 
@@ -98,8 +146,7 @@ def _trade_off(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -
             linewidth=1.4,
         )
     if len(points) == 2:
-        style = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 9, "shrinkB": 9}
-        axis.annotate("", xy=points["after"], xytext=points["before"], arrowprops=style)
+        axis.annotate("", xy=points["after"], xytext=points["before"], arrowprops=_ARROW)
     axis.set(xlim=(-3, 103), ylim=(-3, 103), xlabel="accuracy, %", ylabel=f"{target} IFS, %")
     axis.set_title("Accuracy against following", fontsize=10)
     plain(axis)

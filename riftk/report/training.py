@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from riftk.report.figures import new_figure, plain, save
+from riftk.report.figures import COLOURS, new_figure, plain, save
 
 Log = Sequence[Mapping[str, Any]]  # transformers' `log_history`
 
@@ -25,7 +25,6 @@ _PANELS: dict[str, tuple[str, ...]] = {
     "KL": ("kl",),
     "learning rate": ("learning_rate",),
 }
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _ACROSS = 3
 
 
@@ -49,7 +48,7 @@ def plot_training(log: Log, path: Path) -> bool:
     figure = new_figure(9.6, 2.3 * down)
     axes = figure.subplots(down, _ACROSS, squeeze=False).ravel()
     for axis, (title, lines) in zip(axes, panels.items(), strict=False):
-        for colour, (key, points) in zip(_COLOURS, lines.items(), strict=False):
+        for colour, (key, points) in zip(COLOURS, lines.items(), strict=False):
             axis.plot(*zip(*points, strict=True), color=colour, linewidth=1.4, label=_short(key))
         axis.set_title(title, fontsize=10, parse_math=False)
         axis.tick_params(labelsize=8)

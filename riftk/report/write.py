@@ -4,7 +4,6 @@ the card of the trained model."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from riftk.report.card import write_card
 from riftk.report.comparison import compare, conclusion, headline
 from riftk.report.curves import collect_way, plot_way
 from riftk.report.examples import examples
+from riftk.report.files import read_pictures, replace_file
 from riftk.report.flat import render_csv
 from riftk.report.html import render_page
 from riftk.report.markdown import column, evaluations, heading, render
@@ -48,25 +48,22 @@ def write_report(run_dir: str | Path, limits: Limits = LIMITS) -> Path:
             report["plots"][task] = name
     if whole_run:
         _add_training(report, run)
-        _replace(run / "results.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+        replace_file(run / "results.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     columns = {column(report, when): report[when] for when in evaluations(report)}
     differences = {column(report, "after"): report["differences"]}
-    _replace(run / "report.csv", render_csv(columns, differences))
+    replace_file(run / "report.csv", render_csv(columns, differences))
     markdown = render(report)
-    _replace(run / "report.md", markdown)
+    replace_file(run / "report.md", markdown)
     samples = dict(zip(columns, map(sample_files, folders.values()), strict=True))
     pictures = [*report["plots"].values(), *report.get("way_plots", {}).values()]
     pictures += filter(None, [report.get("training_plot")])
     traces = collect_traces(samples, limits)
-    _replace(run / "report.html", render_page(heading(report), markdown, _svg(run, pictures), traces))
+    replace_file(
+        run / "report.html", render_page(heading(report), markdown, read_pictures(run, pictures), traces)
+    )
     if whole_run:
         write_card(run, report)
     return run / "report.md"
-
-
-def _svg(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """The SVG beside each PNG of a folder, by the PNG's name."""
-    return {name: (folder / name).with_suffix(".svg").read_text(encoding="utf-8") for name in names}
 
 
 def _add_training(report: dict[str, Any], run: Path) -> None:
@@ -102,9 +99,3 @@ def collect(folders: dict[str, Path]) -> dict[str, Any]:
         of_task = {when: paths[task] for when, paths in files.items()}
         report["examples"][task] = examples(of_task, headline(estimates).get("IFS"))
     return report
-
-
-def _replace(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8", errors="backslashreplace")
-    part.replace(path)
