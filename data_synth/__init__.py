@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .config import SynthConfig
-    from .dry_run import dry_run
     from .errors import BudgetSpent, Rejected, SynthesisError
     from .export import export_dataset, to_prompt_completion
     from .merging import merge
     from .outputs import push_to_hub
     from .pipeline import SynthResult, synthesize
+    from .preview import dry_run
     from .problems import Problem, load_problems
     from .registry import REWRITERS, Draw, Material, Place, Rewrite, rewriter
     from .row_files import RowsConfig, make_rows, write_rows
@@ -35,7 +35,7 @@ _MODULES = {
     "Rejected": "errors",
     "SynthesisError": "errors",
     "BudgetSpent": "errors",
-    "dry_run": "dry_run",
+    "dry_run": "preview",
     "export_dataset": "export",
     "to_prompt_completion": "export",
     "merge": "merging",

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from riftk.benchmarks import BENCHMARKS, load_benchmark
+from riftk.benchmarks.limits import DATASET
 
 from .errors import SynthesisError
 
@@ -176,7 +177,7 @@ def load_index(names: Iterable[str], folder: str) -> Index:
     index = Index()
     for name, threshold in thresholds(names).items():
         try:
-            rows = load_benchmark(name, data_dir=folder or None).rows
+            rows = load_benchmark(name, data_dir=folder or None, limits=DATASET).rows
         except (OSError, ValueError) as error:
             raise SynthesisError(
                 f"decontaminate: {error}; leave {name} out, or give benchmark_dir"

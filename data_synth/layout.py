@@ -2,8 +2,8 @@ r"""Lay a text out otherwise, its words as they are: bullets, sections, highligh
 
 >>> as_bullets("First we add. Then we halve. So it is 4.", 2)
 '* First we add.\n* Then we halve. So it is 4.'
->>> highlighted("First we add. So it is 4.", 1, "*")
-'*First we add*. So it is 4.'
+>>> highlighted("First we add. So it is 4.", 2, "*")
+'**First we add**. *So it is* 4.'
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def highlighted(text: str, count: int, mark: str) -> str:
         raise Rejected("too few passages to highlight", f"{len(places)} for {needed}")
     for number in reversed(range(needed)):
         start, end = places[number * len(places) // needed]
-        text = f"{text[:start]}{mark}{text[start:end]}{mark}{text[end:]}"
+        opens_line = not text[:start].rpartition("\n")[2].strip()
+        around = "**" if opens_line else mark  # a line that begins with one star may pass for a list item
+        text = f"{text[:start]}{around}{text[start:end]}{around}{text[end:]}"
     return text
 
 

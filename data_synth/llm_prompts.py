@@ -27,8 +27,8 @@ TARGET = 0.85  # of the words that are allowed: what a request says
 _LENGTHS = 0.4, 2.5  # of a translation, in letters, compared with the original
 _OPENINGS = re.compile(
     r"\A\W*(?:sure|certainly|of course|here(?:['’]s| is| are)|okay, here|below is"
-    r"|the (?:rewritten|translated|shortened)|(?:rewritten|translated|shortened|revised) (?:text|version|trace)"
-    r"|translation)\b[^\n]{0,120}",
+    r"|the (?:rewritten|translated|shortened)"
+    r"|(?:rewritten|translated|shortened|revised) (?:text|version|trace)|translation)\b[^\n]{0,120}",
     re.IGNORECASE,
 )
 

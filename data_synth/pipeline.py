@@ -10,8 +10,8 @@
 
 Seeds are worked on in windows, of which one is in memory. Files of the stages only grow; a run that was
 killed reads what is there and does the rest, and what a server failed at is asked again. Draws depend on
-the row and not on the order of work, so the dataset is the same as that of a run without interruption. A shard of a run
-works on every n-th window; `riftk.data_synth.merging` puts shards together.
+the row and not on the order of work, so the dataset is the same as that of a run without interruption. A
+shard of a run works on every n-th window; `riftk.data_synth.merging` puts shards together.
 """
 
 from __future__ import annotations

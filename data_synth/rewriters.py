@@ -141,7 +141,8 @@ def bullets(material: Material) -> Rewrite:
 
 def _draw_sections(draw: Draw) -> dict[str, Any]:
     number = draw.draws.randint(*phrases.SECTIONS)
-    return {"section_spliter": draw.draws.choice(HELD_OUT.section_words), "num_sections": number}
+    words = (*HELD_OUT.section_words, *phrases.SMALL_SECTION_WORDS)
+    return {"section_spliter": draw.draws.choice(words), "num_sections": number}
 
 
 @rewriter(

@@ -1,4 +1,4 @@
-"""Synthesis with an LLM behind a real server, one that fails: nothing lost, nothing twice, nothing too dear."""
+"""Synthesis with an LLM behind a real server, one that fails: nothing lost, asked twice or told of a key."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_an_llm_rewrites_what_no_rule_can_and_is_told_what_was_wrong(problems, t
         result = run(config_for(problems, num_constraints=(1, 2)), server.url, tmp_path / "out")
     rows = list(read_jsonl(result.dataset))
     tries = Counter(row["synth"]["llm_tries"] for row in rows)
-    assert tries[1] and tries[2], "some at once, some after a refusal"
+    assert tries.keys() >= {1, 2}, "some at once, some after a refusal"
     asked = set()
     for data in rows:
         row = Row.from_dict(data)
@@ -233,8 +233,6 @@ def test_a_budget_stops_the_run_and_a_higher_one_goes_on(problems, tmp_path):
         prices = {"sampling": Prices(1.0, 2.0), "rewriting": Prices(3.0, 4.0)}
         with pytest.raises(BudgetSpent, match="the budget is spent"):
             run(config, server.url, tmp_path / "out", budget=Budget(tokens=4000))
-        spent = sum(len(b["messages"][0]["content"].split()) for b in server.bodies) - 0
-        assert spent
         asked = len(server.bodies)
         with pytest.raises(BudgetSpent):
             run(config, server.url, tmp_path / "out", budget=Budget(tokens=4000))
