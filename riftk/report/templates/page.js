@@ -82,7 +82,8 @@ function filter() {
 function fits(sample, want, left, right) {
   if (want.task !== "" && sample.task !== Number(want.task)) return false;
   if (want.source !== "" && sample.source !== Number(want.source)) return false;
-  if (want.constraint !== "" && !sample.constraints.includes(Number(want.constraint))) return false;
+  if (want.constraint === "none" && sample.constraints.length) return false;
+  if (want.constraint !== "" && want.constraint !== "none" && !sample.constraints.includes(Number(want.constraint))) return false;
   const after = sample.sides[right], before = sample.sides[left];
   const follows = followed(after, sample, want.constraint);
   const correct = after ? after.correct : null;
@@ -343,7 +344,7 @@ function start() {
     names.forEach((name, number) => option($(id), name, number));
     $(id).closest("label").hidden = names.length < 2 && id !== "constraint";
   }
-  if (data.constraints.length) option($("constraint"), "none", -1);
+  if (data.constraints.length) option($("constraint"), "none", "none");
   data.evaluations.forEach((name, number) => [$("left"), $("right")].forEach((select) => option(select, name, number)));
   $("left").value = "0";
   $("right").value = String(data.evaluations.length - 1);
@@ -353,7 +354,7 @@ function start() {
   $("filters").addEventListener("change", (event) => event.target.id !== "search" && filter());
   $("filters").addEventListener("submit", (event) => event.preventDefault());
   $("search").addEventListener("input", filter);
-  $("reset").addEventListener("click", (event) => { event.preventDefault(); clear(); });
+  $("clear").addEventListener("click", (event) => { event.preventDefault(); clear(); });
   let waiting = false;
   $("list").addEventListener("scroll", () => {
     if (!waiting) requestAnimationFrame(() => { waiting = false; draw(); });
