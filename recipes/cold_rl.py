@@ -27,6 +27,7 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer, ModelConfig, get_peft_config
 
 from riftk.completions import think_mode, turn_end_ids
+from riftk.dry_run import show_dry_run
 from riftk.monitoring import RolloutMonitor
 from riftk.paths import resolve
 from riftk.preflight import preflight, usual_trace
@@ -68,6 +69,8 @@ class RlConfig(GRPOConfig):
 def main() -> None:
     die_with_parent()
     args, training, model = parse_recipe(sys.argv[1:], ColdRlArguments, RlConfig, DEFAULT_CONFIG)
+    if args.dry_run:
+        return show_dry_run(args, training, model, check_inputs)
     rows, dropped = check_inputs(args, training, model)
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):

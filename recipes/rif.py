@@ -21,6 +21,7 @@ from typing import Literal
 
 from trl import ModelConfig, SFTConfig
 
+from riftk.dry_run import show_dry_run
 from riftk.runs import RunError, die_with_parent
 from riftk.stages import Job, check_supervised_inputs
 from riftk.training import EvaluationArguments, SynthesisArguments, option, parse_recipe
@@ -43,6 +44,8 @@ class RifArguments(EvaluationArguments, SynthesisArguments):
 def main() -> None:
     die_with_parent()
     args, training, model = parse_recipe(sys.argv[1:], RifArguments, SFTConfig, DEFAULT_CONFIG)
+    if args.dry_run:
+        return show_dry_run(args, training, model, check_inputs)
     check_inputs(args, training, model)
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):

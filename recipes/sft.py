@@ -21,6 +21,7 @@ from typing import Any
 
 from trl import ModelConfig, SFTConfig
 
+from riftk.dry_run import show_dry_run
 from riftk.engines.transformers import load_tokenizer
 from riftk.runs import RunError, die_with_parent
 from riftk.stages import Job, check_model, check_supervised_inputs
@@ -45,6 +46,8 @@ class SftArguments(EvaluationArguments, SynthesisArguments):
 def main() -> None:
     die_with_parent()
     args, training, model = parse_recipe(sys.argv[1:], SftArguments, SFTConfig, DEFAULT_CONFIG)
+    if args.dry_run:
+        return show_dry_run(args, training, model, check_inputs)
     check_inputs(args, training, model)
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):

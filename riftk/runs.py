@@ -36,10 +36,16 @@ _LAUNCHER_PREFIXES = (
 # Which stages to run, where from, and what is shown, may change from one start to the next.
 _NOT_PART_OF_THE_CONFIG = {
     "stages", "resume_from_checkpoint", "local_rank", "logging_dir", "skip_preflight", "rollout_steps",
+    "dry_run",
 }  # fmt: skip
 
 
 _CHILD = "RIFTK_CHILD"
+# torchrun that dies with the process which started it.
+_LAUNCHER = (
+    "from riftk.runs import die_with_parent; die_with_parent(); "
+    "from torch.distributed.run import main; main()"
+)
 
 
 class RunError(RuntimeError):
@@ -154,12 +160,23 @@ def open_run(path: str | Path, config: Mapping[str, Any], hold: bool = True) -> 
 def riftk(command: str, **options: Any) -> None:
     """Run `riftk COMMAND --option value …` as a process of its own, outside the launcher's process group.
 
-    Options that are None are left out, lists are joined by commas.
-
     Raises:
         RunError: the command failed; what it said is on stderr already.
     """
-    arguments = ["riftk.cli", command]
+    shared = options.get("engine", "transformers") == "transformers"
+    run_module(
+        ["riftk.cli", command, *flags(options)], f"riftk {command}", ranks=local_ranks() if shared else 1
+    )
+
+
+def local_ranks() -> int:
+    """Processes that the launcher started on this machine; each has a GPU of its own where there are any."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
+def flags(options: Mapping[str, Any]) -> list[str]:
+    """Options as a command line; those that are None are left out, lists are joined by commas."""
+    arguments = []
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
         if isinstance(value, bool):
@@ -168,10 +185,10 @@ def riftk(command: str, **options: Any) -> None:
             arguments += [flag, ",".join(map(str, value))]
         elif value is not None:
             arguments += [flag, str(value)]
-    run_module(arguments, f"riftk {command}")
+    return arguments
 
 
-def run_module(arguments: Sequence[str], name: str) -> None:
+def run_module(arguments: Sequence[str], name: str, ranks: int = 1) -> None:
     """Run `python -m MODULE …` as a process of its own, outside the launcher's process group.
 
     Generation never runs inside a trainer's process group: under ZeRO-3 every weight would be a shard, and
@@ -180,6 +197,7 @@ def run_module(arguments: Sequence[str], name: str) -> None:
     Args:
         arguments: the module, and what it is given.
         name: what an error calls it.
+        ranks: how many of it, under a launcher of their own.
 
     Raises:
         RunError: it failed; what it said is on stderr already.
@@ -191,6 +209,8 @@ def run_module(arguments: Sequence[str], name: str) -> None:
     }
     sys.stdout.flush()
     command = [sys.executable, "-m", *arguments]
+    if ranks > 1:
+        command[1:1] = ["-c", _LAUNCHER, "--standalone", "--nproc_per_node", str(ranks)]
     finished = subprocess.run(command, env={**environment, _CHILD: "1"}, check=False)
     if finished.returncode:
         raise RunError(f"{name} stopped with exit status {finished.returncode} (see above)")

@@ -56,9 +56,10 @@ class Job:
     def start(cls, args: EvaluationArguments, training: Any, model: Any) -> Job:
         """Open the run folder. Raises `RunError` where it belongs to another configuration or process."""
         config = {**asdict(args), **training.to_dict(), **asdict(model)}
-        return cls(
-            open_run(training.output_dir, config, hold=_state().is_main_process), args, training, model
-        )
+        state = _state()
+        kind = str(state.distributed_type).rpartition(".")[2]
+        state.print(f"world size {state.num_processes} ({kind}), the first process on {state.device}")
+        return cls(open_run(training.output_dir, config, hold=state.is_main_process), args, training, model)
 
     @property
     def is_main(self) -> bool:
@@ -272,15 +273,14 @@ def synth_options(args: ProblemArguments) -> dict[str, Any]:
 
 def generation_options(job: Job, temperature: float, top_p: float) -> dict[str, Any]:
     """How `riftk synth` and `riftk eval` generate: on the engine that the configuration names."""
+    sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": job.args.max_new_tokens}
+    return sampling | {"seed": job.training.seed} | engine_options(job)
+
+
+def engine_options(job: Job) -> dict[str, Any]:
+    """The engine that the configuration names, with its options of the command line."""
     args, training, model = job.args, job.training, job.model
-    options = {
-        "temperature": temperature,
-        "top_p": top_p,
-        "max_tokens": args.max_new_tokens,
-        "seed": training.seed,
-        "engine": args.engine,
-        "batch_size": args.batch_size,
-    }
+    options = {"engine": args.engine, "batch_size": args.batch_size}
     if args.engine != "openai":  # a server has its model already
         options |= {
             "dtype": model.dtype,

@@ -44,6 +44,7 @@ class EvaluationArguments:
     select_by: Literal["accuracy", "joint", "last"] = option(
         "accuracy", "which checkpoint is the result, by development items (needs eval_steps)"
     )
+    dry_run: bool = option(False, "show the configuration, a plan and three examples, and stop")
 
 
 @dataclass
@@ -109,6 +110,7 @@ def parse_recipe(
     if unknown:
         raise ValueError(f"{arguments[position]}: there is no option {unknown[0].removeprefix('--')!r}")
     del arguments[position - 1 : position + 1]
+    arguments += _without_a_gpu(dry_run=config.get("dry_run") or _asks_for_dry_run(arguments))
     args, training, model = parser.parse_args_into_dataclasses(arguments)
     check_choices(args)
     if model.model_name_or_path is None:
@@ -117,6 +119,22 @@ def parse_recipe(
     if training.chat_template_path is not None:
         training.chat_template_path = resolve(training.chat_template_path)
     return args, training, model
+
+
+def _asks_for_dry_run(arguments: Sequence[str]) -> bool:
+    return any(argument.replace("-", "_").startswith("__dry_run") for argument in arguments)
+
+
+def _without_a_gpu(dry_run: bool) -> list[str]:
+    """What has to be said on a machine without a GPU: to accelerate, that the launcher's ranks are one world
+    and not each a world of its own; to trl, that a dry run of a configuration for GPUs is meant."""
+    import torch
+
+    if torch.accelerator.is_available():
+        return []
+    if "LOCAL_RANK" in os.environ and os.environ.get("ACCELERATE_USE_DEEPSPEED") != "true":
+        os.environ["ACCELERATE_USE_CPU"] = "true"
+    return ["--use_cpu", "true"] if dry_run else []
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -38,6 +38,7 @@ LAYERS = (
         "riftk.training",
     },
     {"riftk.engine_options", "riftk.stages"},
+    {"riftk.dry_run"},
     {"riftk.commands"},
     {"riftk.__main__", "riftk.cli", "riftk.recipes"},
 )  # fmt: skip
