@@ -31,7 +31,6 @@ END_PHRASES = (
     "The rest is in the answer",
     "I am done with this problem",
 )
-SMALL_SECTION_WORDS = ("part", "stage")  # for texts in small letters
 BULLETS = HIGHLIGHTS = SECTIONS = (2, 6)  # fewest and most
 CAPITAL_WORDS = (2, 8)
 SLACK = (1, 6)  # capital words that "less than" leaves room for

@@ -76,6 +76,7 @@ class Draw:
         config: pools to draw from.
         question: the problem.
         source: where it is from.
+        ids: all constraints of the row.
         in_prompt: whether the instruction will stand in the sampling prompt, so that all arguments have to be
             known beforehand.
     """
@@ -84,6 +85,7 @@ class Draw:
     config: SynthConfig
     question: str
     source: str
+    ids: tuple[str, ...]
     in_prompt: bool
 
 

@@ -87,8 +87,13 @@ def quotation(material: Material) -> Rewrite:
     return Rewrite(layout.quoted(material.reasoning))
 
 
+def _in_case(draw: Draw, words: str) -> str:
+    """Words that a text has to hold, in small letters where all of it has to be."""
+    return words.lower() if LOWERCASE in draw.ids else words
+
+
 def _draw_phrase(draw: Draw) -> dict[str, Any]:
-    return {"end_phrase": draw.draws.choice(draw.config.end_phrases)}
+    return {"end_phrase": _in_case(draw, draw.draws.choice(draw.config.end_phrases))}
 
 
 @rewriter(
@@ -141,8 +146,8 @@ def bullets(material: Material) -> Rewrite:
 
 def _draw_sections(draw: Draw) -> dict[str, Any]:
     number = draw.draws.randint(*phrases.SECTIONS)
-    words = (*HELD_OUT.section_words, *phrases.SMALL_SECTION_WORDS)
-    return {"section_spliter": draw.draws.choice(words), "num_sections": number}
+    word = _in_case(draw, draw.draws.choice(HELD_OUT.section_words))
+    return {"section_spliter": word, "num_sections": number}
 
 
 @rewriter(

@@ -152,7 +152,7 @@ def make_seeds(config: SynthConfig) -> Iterator[Seed]:
 def _seed(config: SynthConfig, number: int, problem: Problem, ids: tuple[str, ...], target: str) -> Seed:
     item_id = f"synth-{number:07d}"
     in_prompt = target == "response" or config.sample_with_instruction
-    drawn = Draw(draws(config, item_id, "args"), config, problem.question, problem.source, in_prompt)
+    drawn = Draw(draws(config, item_id, "args"), config, problem.question, problem.source, ids, in_prompt)
     for _ in range(_DRAWS):
         args = tuple(REWRITERS[id].draw_args(drawn) for id in ids)
         seed = Seed(item_id, problem, ids, args, target)

@@ -378,7 +378,9 @@ BY_RULE = sorted(id for id, rewriter in REWRITERS.items() if not rewriter.needs_
 
 def drawn_args(id: str, seed: int, question: str = "How many coins?") -> dict:
     config = SynthConfig("none.jsonl", constraints=(id,))
-    return REWRITERS[id].draw_args(Draw(random.Random(seed), config, question, "made up", in_prompt=False))
+    return REWRITERS[id].draw_args(
+        Draw(random.Random(seed), config, question, "made up", (id,), in_prompt=False)
+    )
 
 
 @settings(max_examples=250, deadline=None)
