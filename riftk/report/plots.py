@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,16 @@ def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
     return True
 
 
-def plot_trade_off(evaluations: Mapping[str, Mapping[str, Any]], task: str, path: Path) -> bool:
-    """Draw accuracy against following, a point for each evaluation and an arrow to it from the first.
+def plot_trade_off(
+    evaluations: Mapping[str, Mapping[str, Any]], task: str, path: Path, compared: Collection[str]
+) -> bool:
+    """Draw accuracy against following, a point for each evaluation.
 
     Args:
-        evaluations: content of each `results.json`, by name; the first is where arrows start.
+        evaluations: content of each `results.json`, by name.
         task: which task of them.
         path: the PNG to write; the SVG lies beside it.
+        compared: those that an arrow leads to from the first.
 
     Returns:
         False, and draws nothing, where no two evaluations have both figures.
@@ -78,9 +81,11 @@ def plot_trade_off(evaluations: Mapping[str, Mapping[str, Any]], task: str, path
             linewidth=1.4,
             label=name,
         )
-    start, *ends = ((100 * accuracy["value"], 100 * f["value"]) for _, accuracy, f in points.values())
-    for end in ends:
-        axis.annotate("", xy=end, xytext=start, arrowprops=_ARROW)
+    places = {name: (100 * one["value"], 100 * other["value"]) for name, (_, one, other) in points.items()}
+    first = next(iter(evaluations))
+    for name in compared:
+        if {first, name} <= places.keys():
+            axis.annotate("", xy=places[name], xytext=places[first], arrowprops=_ARROW)
     targets = dict.fromkeys(key.partition("_")[0] for key, _, _ in points.values())
     axis.set(ylim=(-3, 103), xlabel="accuracy, %", ylabel=f"{' or '.join(targets)} IFS, %")
     axis.set_title(f"{task}: accuracy against following (95 % intervals)", fontsize=10, parse_math=False)

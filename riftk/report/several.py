@@ -76,7 +76,7 @@ def write_comparison(
     out.mkdir(parents=True, exist_ok=True)
     for task in data.tasks:
         name = f"report_{task}.png"
-        if plot_trade_off(data.evaluations, task, out / name):
+        if plot_trade_off(data.evaluations, task, out / name, data.differences):
             data.plots[task] = name
     replace_file(out / "report.csv", render_csv(data.evaluations, data.differences))
     markdown = render_several(data)

@@ -45,9 +45,8 @@ def main(samples: int = 5_000, characters: int = 1_000) -> None:
         run = make_run(Path(folder), {"before": script, "after": script}, benchmark(plain, instructed))
         write_report(run)
         file = run / "report.html"
-        print(
-            f"{samples} samples, two traces each of {len(trace)} characters: {file.stat().st_size / 1e6:.1f} MB"
-        )
+        size = file.stat().st_size / 1e6
+        print(f"{samples} samples, two traces each of {len(trace)} characters: {size:.1f} MB")
         measure(file)
 
 
