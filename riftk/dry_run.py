@@ -7,6 +7,7 @@ the output says so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ _PROBLEMS = {
     "answer_column": "answer",
     "answer_type": "number",
 }
+_MARK = re.compile("<[|｜][^<>|｜]{1,40}[|｜]>")
 _FILES = (".jsonl", ".json", ".parquet")
 
 
@@ -98,7 +100,10 @@ def _tokenizer(training: Any, model: Any) -> tuple[Any, str | None]:
     except FileNotFoundError:
         if not _on_hub(name):
             raise
-    return load_tokenizer(_TOKENIZER, chat_template=training.chat_template_path), f"the model {name}"
+    tokenizer = load_tokenizer(_TOKENIZER, chat_template=training.chat_template_path)
+    marks = sorted(set(_MARK.findall(tokenizer.chat_template)))  # of the real tokenizer: ends of turns, roles
+    tokenizer.add_special_tokens({"additional_special_tokens": marks})
+    return tokenizer, f"the model {name}"
 
 
 def _rows(args: Any, training: Any) -> tuple[list[dict[str, Any]], str | None]:
