@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,8 +14,11 @@ from riftk.benchmarks.limits import DATASET, FILE, base_of, inherited_limits
 from riftk.data_synth import SynthConfig, make_seeds
 from riftk.engines.folders import check_folder, lora_base
 from riftk.engines.transformers import load_tokenizer
+from riftk.evaluation import read_results
 from riftk.paths import resolve
 from riftk.report import write_report
+from riftk.report.tracking import track, tracked
+from riftk.report.training import training_log
 from riftk.runs import RunFolder, open_run, riftk
 from riftk.selection import choose, point_folder, read_curve
 from riftk.supervision import check_template
@@ -59,7 +63,11 @@ class Job:
         state = _state()
         kind = str(state.distributed_type).rpartition(".")[2]
         state.print(f"world size {state.num_processes} ({kind}), the first process on {state.device}")
-        return cls(open_run(training.output_dir, config, hold=state.is_main_process), args, training, model)
+        run = open_run(training.output_dir, config, hold=state.is_main_process)
+        # One name and one folder, so that a run that is started again is one run for its trackers.
+        training.run_name = training.run_name or run.path.resolve().name
+        os.environ.setdefault("TENSORBOARD_LOGGING_DIR", str(run.path / "tensorboard"))
+        return cls(run, args, training, model)
 
     @property
     def is_main(self) -> bool:
@@ -86,6 +94,9 @@ class Job:
         if trained:
             self.evaluate(trained, self.run.evaluation("after"))
         report = write_report(self.run.path)
+        log = training_log(self.run.path)
+        for when, step in (("before", 0), ("after", log[-1]["step"] if log else 0)):
+            self._track(when, step, self.run.evaluation(when))
         print(report.read_text(encoding="utf-8").partition("\n![")[0], report, sep="\n")
         if trained:
             self.run.mark_finished("run")
@@ -93,7 +104,13 @@ class Job:
     def evaluate_step(self, step: int) -> None:
         """Evaluate a checkpoint on development items, for the curve; step 0 is the model before training."""
         model = self.run.checkpoint(step) if step else self.model.model_name_or_path
-        self.evaluate(model, point_folder(self.run.path, step), split="dev", limit=self.args.dev_limit)
+        folder = point_folder(self.run.path, step)
+        self.evaluate(model, folder, split="dev", limit=self.args.dev_limit)
+        self._track("dev", step, folder)
+
+    def _track(self, when: str, step: int, folder: Path) -> None:
+        if (folder / "results.json").is_file():
+            track(self.training, step, tracked(read_results(folder), when))
 
     def evaluate(self, model: str | Path, out: Path, **items: Any) -> None:
         """Evaluate in a process of its own, never inside the trainer's process group."""

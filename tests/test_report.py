@@ -149,7 +149,10 @@ def test_what_did_not_answer_the_same_is_not_compared(tmp_path):
         with pytest.raises(ValueError, match=sentence):
             compare(base, tmp_path / "b" / "eval" / "after")
 
-    refused("items, constraints or limits of small", benchmark(plain=11, instructed=12))
+    refused("differ in the number of items \\(36 and 35\\) of small", benchmark(plain=11, instructed=12))
+    limited = replace(ITEMS, rows=(*ITEMS.rows[1:], row("p99")), details={"word_limits": "of another model"})
+    refused("differ in the word limits \\(None and of another model\\) of small", limited)
+    refused("the items or their constraints of small", replace(limited, details={}))
     refused("differ in the rules of small", replace(ITEMS, rules="robust"))
     refused("different benchmarks \\(small; other\\)", replace(ITEMS, name="other"))
     refused("max_tokens 64 and 128", sampling=replace(SAMPLING, max_tokens=128))

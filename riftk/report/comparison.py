@@ -121,9 +121,11 @@ def _check_comparable(before: Mapping[str, Any], after: Mapping[str, Any], where
         raise ValueError(f"{where} were scored by different checkers; score one of them again")
     for task, first in before["configs"].items():
         second = after["configs"][task]
-        for setting in ("items_sha", "rules", "samples_per_item"):
+        if first["items_sha"] != second["items_sha"]:
+            raise ValueError(f"{where} differ in {_of_items(first, second)} of {task} and cannot be compared")
+        for setting in ("rules", "samples_per_item"):
             if first[setting] != second[setting]:
-                what = "items, constraints or limits" if setting == "items_sha" else setting.replace("_", " ")
+                what = setting.replace("_", " ")
                 raise ValueError(f"{where} differ in the {what} of {task} and cannot be compared")
         for setting in ("temperature", "top_p", "max_tokens"):
             one, other = first["sampling"][setting], second["sampling"][setting]
@@ -131,6 +133,16 @@ def _check_comparable(before: Mapping[str, Any], after: Mapping[str, Any], where
                 raise ValueError(
                     f"{where} were sampled with {setting} {one} and {other} and cannot be compared"
                 )
+
+
+def _of_items(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """What makes two sets of items different, as far as it was noted."""
+    noted = {"split": "the split", "items": "the number of items", "word_limits": "the word limits"}
+    noted |= {"dataset": "the data set", "instructions": "the instructions", "prompts": "the prompts"}
+    for setting, what in noted.items():
+        if first.get(setting) != second.get(setting):
+            return f"{what} ({first.get(setting)} and {second.get(setting)})"
+    return "the items or their constraints"
 
 
 def _sign(difference: Mapping[str, Any] | None) -> int:
