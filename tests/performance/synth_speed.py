@@ -10,10 +10,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import multiprocessing
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -35,13 +40,13 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, default=8)
     options = parser.parse_args()
     rows, in_flight = options.rows, options.in_flight
-    with tempfile.TemporaryDirectory() as folder, ChatServer(Solver(), delay=SECONDS) as server:
+    with tempfile.TemporaryDirectory() as folder, server() as url:
         problems = Path(folder, "problems.jsonl")
         write_jsonl(problems, map(problem, range(rows)))
         config = SynthConfig(str(problems), num_rows=rows)
         prompts = [request(config, seed).messages[0]["content"] for seed in make_seeds(config)]
-        bare = asyncio.run(ask_all(server.url, prompts, in_flight))
-        engine = OpenAIEngine("m", base_url=server.url, batch_size=in_flight, think="tags")
+        bare = asyncio.run(ask_all(url, prompts, in_flight))
+        engine = OpenAIEngine("m", base_url=url, batch_size=in_flight, think="tags")
         wall, busy = time.perf_counter(), time.process_time()
         result = synthesize(config, engine, Path(folder, "out"))
         wall, busy = time.perf_counter() - wall, time.process_time() - busy
@@ -53,6 +58,23 @@ def main() -> None:
         f"bare client {rows / bare:.1f} answers/s, synthesis {rows / wall:.1f} answers/s: {bare / wall:.1%}"
     )
     print(f"the server alone allows {in_flight / SECONDS:.1f}; processor {1000 * busy / rows:.2f} ms a row")
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The URL of a server in a process of its own, which takes no time of the clients'."""
+    context = multiprocessing.get_context("spawn")
+    urls = context.Queue()
+    process = context.Process(target=serve, args=(urls,), daemon=True)
+    process.start()
+    yield urls.get()
+    process.terminate()
+
+
+def serve(urls: Any) -> None:
+    with ChatServer(Solver(), delay=SECONDS) as running:
+        urls.put(running.url)
+        threading.Event().wait()
 
 
 async def ask_all(url: str, prompts: list[str], in_flight: int) -> float:
