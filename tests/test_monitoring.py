@@ -17,7 +17,10 @@ NO_COMMA = json.dumps([{"id": "punctuation:no_comma", "args": {}, "target": "rea
 
 
 def history(**series: list[float]) -> list[dict[str, float]]:
-    keys = {"words": TRACE, "robust": ROBUST, "published": PUBLISHED, "alike": "frac_reward_zero_std"}
+    keys = {
+        "words": TRACE, "robust": ROBUST, "published": PUBLISHED, "alike": "frac_reward_zero_std",
+        "difference": "sampling/sampling_logp_difference/mean",
+    }  # fmt: skip
     length = len(next(iter(series.values())))
     return [
         {"step": 10 * (place + 1), **{keys[name]: values[place] for name, values in series.items()}}
@@ -39,6 +42,9 @@ def history(**series: list[float]) -> list[dict[str, float]]:
         ({"robust": [0.9] * 6, "published": [0.8] * 6}, []),
         ({"alike": [1.0, 1.0, 0.9, 1.0, 1.0, 1.0, 1.0]}, [("groups alike", 60)]),
         ({"alike": [0.95] * 8}, []),
+        ({"difference": [0.02, 0.02, 0.03, 0.02, 0.04, 0.05, 0.05]}, []),  # bfloat16
+        ({"difference": [0.001, 0.01, 0.03, 0.06, 0.09]}, [("stale weights", 50)]),  # they never arrive
+        ({"difference": [0.4, 0.5, 0.4]}, [("stale weights", 30)]),  # an adapter merged wrongly
     ],
 )
 def test_alarms_sound_where_something_begins(series, expected):

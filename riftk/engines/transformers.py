@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+from riftk.engines.adapters import merge_adapter
 from riftk.engines.base import Generation, Request, Sampling, check_keys, never
 from riftk.engines.batching import Prompt, batch_seed, plan_batches
 from riftk.engines.closed_set import chosen, first_token_logprobs
@@ -183,14 +184,13 @@ class TransformersEngine(LocalEngine):
                 device_map="auto" if place == "auto" else None,
                 **self._options,
             )
+            model = model if place == "auto" else model.to(place)
             if self._base != self._path:
-                from peft import PeftModel
-
-                model = PeftModel.from_pretrained(model, self._path).merge_and_unload()
+                model = merge_adapter(model, self._path)
             # What a model's own generation config holds besides its end tokens (top-k, penalties, a
             # temperature) would change results without being reported.
             model.generation_config = GenerationConfig()
-            self._model = (model if place == "auto" else model.to(place)).eval()
+            self._model = model.eval()
         return self._model
 
     def _complete(self, batch: Sequence[Prompt], sampling: Sampling, place: int) -> list[Generation]:

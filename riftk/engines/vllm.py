@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from riftk.engines.adapters import PROBE_TOKENS, no_change
 from riftk.engines.base import Generation, Request, Sampling, check_keys, never
 from riftk.engines.batching import Prompt, request_seed
 from riftk.engines.closed_set import chosen
@@ -121,7 +122,8 @@ class VLLMEngine(LocalEngine):
     def close(self) -> None:
         """End vLLM's processes, which gives the memory back."""
         if self._background is not None:
-            self._background.run(_shut_down(self._vllm))
+            if self._vllm is not None:
+                self._background.run(_shut_down(self._vllm))
             self._background.close()
             self._background = self._vllm = None
 
@@ -141,7 +143,7 @@ class VLLMEngine(LocalEngine):
         from vllm.v1.engine.async_llm import AsyncLLM
 
         adapter = self._path != self._base
-        return AsyncLLM.from_engine_args(
+        engine = AsyncLLM.from_engine_args(
             AsyncEngineArgs(
                 model=self._base,
                 tokenizer=self._path if any(Path(self._path).glob("tokenizer*")) else self._base,
@@ -156,10 +158,19 @@ class VLLMEngine(LocalEngine):
                 **self._options,
             )
         )
+        if adapter and not await _changes_output(engine, self._adapter()):
+            engine.shutdown()
+            raise ValueError(no_change(self._path))
+        return engine
+
+    def _adapter(self) -> Any:
+        """The adapter as vLLM takes it with a request; None where the model is none."""
+        from vllm.lora.request import LoRARequest
+
+        return LoRARequest("adapter", 1, self._path) if self._path != self._base else None
 
     async def _complete(self, prompt: Prompt, sampling: Sampling) -> Generation:
         from vllm import SamplingParams
-        from vllm.lora.request import LoRARequest
         from vllm.sampling_params import RequestOutputKind
 
         room = prompt.room if prompt.limit is None else min(prompt.room, prompt.limit)
@@ -177,10 +188,9 @@ class VLLMEngine(LocalEngine):
         params = SamplingParams(
             max_tokens=room, detokenize=False, output_kind=RequestOutputKind.FINAL_ONLY, **how
         )
-        adapter = LoRARequest("adapter", 1, self._path) if self._path != self._base else None
         self._started += 1
         async for output in self._vllm.generate(
-            {"prompt_token_ids": prompt.ids}, params, f"{self._started}", lora_request=adapter
+            {"prompt_token_ids": prompt.ids}, params, f"{self._started}", lora_request=self._adapter()
         ):
             last = output.outputs[0]
         if prompt.labels:
@@ -194,6 +204,20 @@ def _choice(prompt: Prompt, output: Any) -> Generation:
     [listed] = output.logprobs
     logprobs = {name: listed[token].logprob for name, token in prompt.labels.items() if token in listed}
     return chosen(logprobs, len(prompt.ids), label=label)
+
+
+async def _changes_output(engine: Any, adapter: Any) -> bool:
+    """Whether the first token's log probabilities after a probe are others with the adapter."""
+    from vllm import SamplingParams
+
+    params = SamplingParams(max_tokens=1, temperature=0.0, logprobs=_LISTED, detokenize=False)
+    seen = []
+    for name, request in (("probe", None), ("probe with adapter", adapter)):
+        prompt = {"prompt_token_ids": list(range(PROBE_TOKENS))}
+        async for output in engine.generate(prompt, params, name, lora_request=request):
+            [listed] = output.outputs[0].logprobs
+        seen.append({token: one.logprob for token, one in listed.items()})
+    return seen[0] != seen[1]
 
 
 async def _shut_down(engine: Any) -> None:
