@@ -137,6 +137,7 @@ def test_a_wheel_holds_code_configurations_templates_and_weights(wheel):
         "riftk/recipes/configs/rif/tiny.yaml",
         "riftk/recipes/templates/chatml_think.jinja",
         "riftk/accelerate_configs/zero3.yaml",
+        "riftk/report/templates/page.js",
         "riftk/tiny/weights/base/model.safetensors",
         "riftk/tiny/weights/weak/model.safetensors",
     ):
