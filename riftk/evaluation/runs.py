@@ -281,8 +281,8 @@ def _fill(
 
         with aside(score) as score_aside:
             for key, generation in engine.generate(list(requests.values()), sampling, done, budget.is_spent):
-                budget.spend(generation)
                 score_aside(key, generation)
+                budget.spend(generation)
                 count += 1
         if count < len(places) and budget.is_spent():
             raise TokensSpent(
