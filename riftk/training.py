@@ -126,13 +126,16 @@ def _asks_for_dry_run(arguments: Sequence[str]) -> bool:
 
 
 def _without_a_gpu(dry_run: bool) -> list[str]:
-    """What has to be said on a machine without a GPU: to accelerate, that the launcher's ranks are one world
-    and not each a world of its own; to trl, that a dry run of a configuration for GPUs is meant."""
+    """What has to be said on a machine without a GPU: that the launcher's ranks are one world (by default
+    accelerate makes each a world of its own, which trains on all rows), and that a dry run of a configuration
+    for GPUs is meant."""
     import torch
 
     if torch.accelerator.is_available():
         return []
-    if "LOCAL_RANK" in os.environ and os.environ.get("ACCELERATE_USE_DEEPSPEED") != "true":
+    if os.environ.get("ACCELERATE_USE_DEEPSPEED") == "true":
+        return ["--ddp_backend", "gloo"]
+    if "LOCAL_RANK" in os.environ:
         os.environ["ACCELERATE_USE_CPU"] = "true"
     return ["--use_cpu", "true"] if dry_run else []
 

@@ -120,7 +120,7 @@ def test_two_processes_sample_and_evaluate_what_one_does(tmp_path):
         ids = [row["item_id"] for row in dataset]
         assert len(set(ids)) == len(ids) > 0
         seen[name] = (
-            sorted((sample["item_id"], sample["text"]) for sample in samples),
+            sorted((one["item_id"], one["sample"], json.dumps(one["resps"])) for one in samples),
             sorted((row["item_id"], row["reasoning"], row["response"]) for row in dataset),
         )
         assert len(seen[name][0]) == len(set(seen[name][0])) == 24
@@ -171,3 +171,91 @@ def test_the_trace_reaches_the_loss_of_the_trainer(family, tmp_path):
             assert (traces[place] in text, answers[place] in text) == wanted, text
             assert re.search(r"(<\|im_end\|>|<\|return\|>|<｜end▁of▁sentence｜>)$", text), text
             assert "How many?" not in text
+
+
+# Scripts for clusters
+
+CLUSTER = RECIPES / "cluster"
+
+
+def nodes(arguments: list, cwd: Path, **environment: str) -> list[tuple[int, str]]:
+    """Start the script for several machines twice on this one: exit status and output of both."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    started = [
+        subprocess.Popen(
+            ["bash", CLUSTER / "multi_node.sh", *map(str, arguments)], cwd=cwd, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={
+                **os.environ, **ENVIRONMENT, "PATH": path, "HEAD": "127.0.0.1", "GPUS": "1",
+                "SLURM_NNODES": "2", "SLURM_NODEID": str(rank), **environment,
+            },
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+    said = [one.communicate(timeout=1500)[0] for one in started]
+    return [(one.returncode, text) for one, text in zip(started, said, strict=True)]
+
+
+@pytest.mark.slow
+def test_two_machines_are_one_training(rows, one_process, tmp_path):
+    finished = nodes(training(rows, 2), tmp_path, LAUNCHER="torchrun", PORT="29571")
+    assert [status for status, _ in finished] == [0, 0], finished
+    assert "world size 2 (MULTI_CPU)" in finished[0][1]
+    assert losses(tmp_path) == pytest.approx(one_process, abs=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.deepspeed
+def test_two_machines_with_the_shipped_configuration(rows, one_process, tmp_path):
+    pytest.importorskip("deepspeed")
+    config = (
+        (LAUNCHES / "multi_node.yaml").read_text().replace("mixed_precision: bf16", "mixed_precision: 'no'")
+    )
+    (tmp_path / "multi_node.yaml").write_text(config)
+    settings = {"ACCELERATE_CONFIG": str(tmp_path / "multi_node.yaml"), "DS_ACCELERATOR": "cpu"}
+    finished = nodes(training(rows, 2), tmp_path, PORT="29572", **settings)
+    assert [status for status, _ in finished] == [0, 0], finished
+    assert "world size 2 (DEEPSPEED)" in finished[0][1]
+    assert losses(tmp_path) == pytest.approx(one_process, abs=1e-3)
+
+
+def printed(**environment: str) -> list[str]:
+    """The command of the vLLM machine, word by word."""
+    command = ["bash", CLUSTER / "vllm_node.sh", "Qwen/Qwen2.5-7B", "--max-model-len", "4096"]
+    environment = {**os.environ, "PRINT": "1", "GPUS": "2", **environment}
+    finished = subprocess.run(command, check=True, text=True, capture_output=True, env=environment)
+    return finished.stdout.splitlines()
+
+
+def test_the_vllm_server_is_started_as_trl_wants_it():
+    import re
+
+    import trl.scripts.vllm_serve as source
+
+    command = printed(PORT="8001")
+    assert command[:3] == ["vllm", "serve", "Qwen/Qwen2.5-7B"]
+    assert command[command.index("--port") + 1] == "8001"
+    assert command[-2:] == ["--max-model-len", "4096"]
+    imposed = source.build_command.__doc__.partition("imposed by TRL")[2].partition("Args:")[0]
+    flags = re.findall(r"`(--[a-z-]+)", imposed)
+    assert len(flags) >= 4
+    assert set(flags) <= set(command)
+    wanted = source.build_command(source.ScriptArguments(model="m"))
+    for flag in ("--weight-transfer-config", "--logprobs-mode", "--max-logprobs"):
+        assert command[command.index(flag) + 1] == wanted[wanted.index(flag) + 1]
+
+
+@pytest.mark.vllm
+def test_vllm_knows_every_option_of_its_server():
+    pytest.importorskip("vllm")
+    from vllm.entrypoints.openai.cli_args import make_arg_parser
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(["--model", *printed()[2:]])
+    assert (parsed.tensor_parallel_size, parsed.max_logprobs, parsed.max_model_len) == (2, -1, 4096)
+
+
+@pytest.mark.parametrize("script", sorted(CLUSTER.iterdir()), ids=lambda script: script.name)
+def test_scripts_are_bash_and_say_how_to_start_them(script):
+    subprocess.run(["bash", "-n", script], check=True)
+    assert f"recipes/cluster/{script.name}" in script.read_text()
