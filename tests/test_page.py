@@ -181,8 +181,11 @@ def test_what_is_left_out_is_counted_and_evenly_spread(made, tmp_path):
     assert "4 samples, each with its verdicts; 8 more are left out" in " ".join(page.text.split())
     files = {"after": {"small": made / "eval" / "after" / "samples_small.jsonl"}}
     whole = collect_traces(files, Limits())
-    lengths = [len(t["sides"][0]["reasoning"] + t["sides"][0]["response"]) for t in whole["parts"][0]]
-    half = collect_traces(files, Limits(characters=sum(lengths) // 2))
+    characters = 0
+    for text in whole["parts"][0]:
+        side = text["sides"][0]
+        characters += len(text["prompt"][0]["content"] + side["reasoning"] + side["response"])
+    half = collect_traces(files, Limits(characters=characters // 2))
     assert half["index"]["left_out"] in (6, 7)
     assert collect_traces(files, Limits(text=9))["parts"][0][0]["sides"][0]["reasoning"] == (
         "four a\n[… 23 characters left out …]\nine"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from huggingface_hub import EvalResultEntry, ModelCard
 from huggingface_hub.repocard_data import model_index_to_eval_results
-from report_runs import ITEMS, make_evaluation, make_run
+from report_runs import ITEMS, before, make_evaluation, make_run
 
 from riftk.report import write_report
 from riftk.rows import read_jsonl
@@ -90,6 +90,12 @@ def test_local_models_and_files_are_no_hub_ids(tmp_path):
     assert card.data.datasets is None
     assert card.data.library_name == "peft"
     assert "pkg://riftk.tiny/weights/base" in card.text
+
+
+def test_a_model_that_was_not_evaluated_has_no_card(tmp_path):
+    run = make_run(tmp_path / "run", {"before": before})
+    write_report(run)
+    assert not (run / "final" / "README.md").exists()
 
 
 def test_an_evaluation_alone_has_no_card(tmp_path):

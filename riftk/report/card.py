@@ -67,7 +67,7 @@ def write_card(run: Path, report: Mapping[str, Any]) -> Path | None:
         _card_data(run, config, name, report),
         template_path=str(files("riftk.report") / "templates" / "card.md.jinja"),
         written=_WRITTEN,
-        name=inline(run.name),
+        name=inline(run.resolve().name),
         base=inline(str(config["model_name_or_path"])),
         recipe=name,
         told=told,
@@ -143,7 +143,7 @@ def _card_data(run: Path, config: Mapping[str, Any], recipe: str, report: Mappin
             )
     sources = [config.get("dataset") or config.get("problems")]
     return ModelCardData(
-        model_name=run.name,
+        model_name=run.resolve().name,
         base_model=base if _on_hub(base) else None,
         datasets=[source for source in sources if source and _on_hub(source)] or None,
         library_name="peft" if (run / "final" / "adapter_config.json").is_file() else "transformers",

@@ -114,11 +114,13 @@ def _key(task: str, record: Record) -> Key:
 
 
 def _sizes(evaluations: Mapping[str, Mapping[str, Path]], longest: int) -> dict[Key, int]:
-    """Characters of each sample's texts, over all evaluations."""
+    """Characters of each sample's prompt, and of its texts over all evaluations."""
     sizes: dict[Key, int] = {}
     for _, key, record in _records(evaluations):
-        texts = min(len(record["reasoning"]), longest) + min(len(record["response"]), longest)
-        sizes[key] = sizes.get(key, 0) + texts
+        texts = [record["reasoning"], record["response"]]
+        if key not in sizes:
+            texts += [message["content"] for message in record["prompt"]]
+        sizes[key] = sizes.get(key, 0) + sum(min(len(text), longest) for text in texts)
     return sizes
 
 

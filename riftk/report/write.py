@@ -61,7 +61,7 @@ def write_report(run_dir: str | Path, limits: Limits = LIMITS) -> Path:
     replace_file(
         run / "report.html", render_page(heading(report), markdown, read_pictures(run, pictures), traces)
     )
-    if whole_run:
+    if whole_run and "after" in folders:
         write_card(run, report)
     return run / "report.md"
 
