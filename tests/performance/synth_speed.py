@@ -45,7 +45,9 @@ def main() -> None:
         write_jsonl(problems, map(problem, range(rows)))
         config = SynthConfig(str(problems), num_rows=rows)
         prompts = [request(config, seed).messages[0]["content"] for seed in make_seeds(config)]
+        bare_busy = time.process_time()
         bare = asyncio.run(ask_all(url, prompts, in_flight))
+        bare_busy = time.process_time() - bare_busy
         engine = OpenAIEngine("m", base_url=url, batch_size=in_flight, think="tags")
         wall, busy = time.perf_counter(), time.process_time()
         result = synthesize(config, engine, Path(folder, "out"))
@@ -57,7 +59,10 @@ def main() -> None:
     print(
         f"bare client {rows / bare:.1f} answers/s, synthesis {rows / wall:.1f} answers/s: {bare / wall:.1%}"
     )
-    print(f"the server alone allows {in_flight / SECONDS:.1f}; processor {1000 * busy / rows:.2f} ms a row")
+    print(f"the server alone allows {in_flight / SECONDS:.1f} answers/s")
+    print(
+        f"processor: bare client {1000 * bare_busy / rows:.2f} ms a row, synthesis {1000 * busy / rows:.2f}"
+    )
 
 
 @contextmanager
