@@ -20,7 +20,7 @@ from riftk.report import write_report
 from riftk.report.tracking import track, tracked
 from riftk.report.training import training_log
 from riftk.runs import RunFolder, open_run, riftk
-from riftk.selection import choose, point_folder, read_curve
+from riftk.selection import Point, choose, point_folder, read_curve
 from riftk.supervision import check_template
 from riftk.training import (
     EvaluationArguments,
@@ -94,8 +94,7 @@ class Job:
         if trained:
             self.evaluate(trained, self.run.evaluation("after"))
         report = write_report(self.run.path)
-        log = training_log(self.run.path)
-        for when, step in (("before", 0), ("after", log[-1]["step"] if log else 0)):
+        for when, step in (("before", 0), ("after", self._final_step())):
             self._track(when, step, self.run.evaluation(when))
         print(report.read_text(encoding="utf-8").partition("\n![")[0], report, sep="\n")
         if trained:
@@ -107,6 +106,15 @@ class Job:
         folder = point_folder(self.run.path, step)
         self.evaluate(model, folder, split="dev", limit=self.args.dev_limit)
         self._track("dev", step, folder)
+
+    def _chosen(self) -> Point | None:
+        """The checkpoint that the rule picks; None where no checkpoints were evaluated."""
+        return choose(read_curve(self.run.path), self.args.select_by) if self.training.eval_steps else None
+
+    def _final_step(self) -> int:
+        """Optimizer steps that the final model has taken."""
+        log, chosen = training_log(self.run.path), self._chosen()
+        return chosen.step if chosen else log[-1]["step"] if log else 0
 
     def _track(self, when: str, step: int, folder: Path) -> None:
         if (folder / "results.json").is_file():
@@ -193,7 +201,8 @@ class Job:
 
     def finish_training(self, trainer: Any, base_share: float = 0.0) -> None:
         """Make `final/` from the checkpoint that the rule picks, or from the last state of the trainer."""
-        chosen = choose(read_curve(self.run.path), self.args.select_by) if self.training.eval_steps else None
+        trainer.save_state()  # its whole log, also where the newest checkpoint is not kept
+        chosen = self._chosen()
         if chosen is None or chosen.step == trainer.state.global_step:
             trainer.save_model(str(self.run.final))
         elif self.is_main:

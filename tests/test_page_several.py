@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from riftk.cli import app
 from riftk.report import compare, write_comparison, write_report
 from riftk.report.several import name_evaluations
+from riftk.report.training import plot_training, training_log
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +117,17 @@ def test_names_are_as_short_as_they_can_be(tmp_path):
     named = name_evaluations(tmp_path / name for name in ("a/x", "b/x"))
     assert list(named) == ["a/x", "b/x"]
     assert list(name_evaluations(tmp_path / name for name in ("a/x", "b/y"))) == ["x", "y"]
+
+
+def test_the_longest_log_of_the_trainer_is_drawn(tmp_path):
+    run = make_run(tmp_path / "run")
+    assert [entry["step"] for entry in training_log(run)] == [5, 10, 15]
+    log = [{"step": step, "loss": 1.0, "rewards/a/mean": 0.5, "rewards/b/mean": 0.1} for step in range(9)]
+    state = {"global_step": 9, "log_history": log}
+    (run / "checkpoints" / "trainer_state.json").write_text(json.dumps(state))
+    assert training_log(run) == log
+    assert plot_training(training_log(run), tmp_path / "training.png")
+    picture = (tmp_path / "training.svg").read_text()
+    assert all(f">{title}</text>" in picture for title in ("loss", "reward", "a", "b"))
+    assert not plot_training(log[:1], tmp_path / "none.png")
+    assert training_log(tmp_path) == []

@@ -29,13 +29,13 @@ _ACROSS = 3
 
 
 def training_log(run: Path) -> list[dict[str, Any]]:
-    """The log of the newest checkpoint that a run still has; empty where there is none."""
+    """The trainer's log: that at the end, or of the newest checkpoint; empty where there is none."""
     states = [
         json.loads(path.read_text(encoding="utf-8"))
-        for path in (run / "checkpoints").glob("checkpoint-*/trainer_state.json")
+        for path in (run / "checkpoints").rglob("trainer_state.json")
     ]
-    newest = max(states, key=lambda state: state["global_step"], default={})
-    return newest.get("log_history", [])
+    logs = [state["log_history"] for state in states]
+    return max(logs, key=len, default=[])
 
 
 def plot_training(log: Log, path: Path) -> bool:
