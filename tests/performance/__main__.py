@@ -15,6 +15,7 @@ SCRIPTS = {
     "closed_set.py": ("torch", "transformers"),
     "engines.py": ("openai", "torch", "transformers"),
     "stored.py": (),
+    "page.py": ("playwright", "matplotlib"),
 }
 
 
