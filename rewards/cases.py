@@ -19,6 +19,7 @@ JSON = "detectable_format:json_format"
 END = "startend:end_checker"
 WORDS = "length_constraint_checkers:number_words"
 LANGUAGE = "language:reasoning_language"
+REASONIF = (CAPITALS, NO_COMMA, JSON, END, WORDS, LANGUAGE)
 END_PHRASE = "THIS REASONING WAS PRODUCED BY AI"
 
 

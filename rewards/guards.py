@@ -19,18 +19,16 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from riftk.constraints import Constraint
-from riftk.constraints.keywords import KeywordFrequency, KeywordsExistence, keyword_spans
-from riftk.constraints.language import MIN_LETTERS, ReasoningLanguage, ResponseLanguage
-from riftk.constraints.languages import identify
+from riftk.constraints.language import MIN_LETTERS
 from riftk.constraints.length import NumberWords, ResponseWords
-from riftk.constraints.markdown import MultipleSections, NumberBullets, NumberHighlights
-from riftk.constraints.text import HAN, HANGUL, KANA, UNSPACED, letter_count, prose, sentences
+from riftk.constraints.text import all_letters, beyond_ascii, letter_count, prose_letters, sentences
 from riftk.grading import parse_number
 
 from .hidden import hidden as hidden_in
-from .lexicon import FILLER, JOINING, NUMBER_WORDS
-from .sample import Sample, content, demanded_phrases, tokens, tokens_in_turn
+from .lexicon import FILLER, NUMBER_WORDS
+from .parts import hollow, stuffing
+from .sample import Sample, content, demanded_phrases, language_of, tokens, tokens_in_turn
+from .wording import gibberish
 
 Guard = Callable[[Sample], str | None]
 
@@ -45,6 +43,7 @@ class Degenerate(NamedTuple):
 # -------------------------------------------------------------------------------- what a trace holds
 
 _SUM = re.compile(r"\d[\d.,]*[^\w\n]{0,12}[-+*/×÷·−^][^\n=]{0,40}=[^\n=]{0,24}\d")
+_MOSTLY_FILLER = 0.88
 _COLLAPSED = 0.1  # of the characters that the untrained model writes
 _LETTERS_OF_WORD = 4
 
@@ -61,10 +60,10 @@ def vacuous(sample: Sample) -> str | None:
     """A trace without words or calculation: empty, dots, the demanded phrase alone, an empty JSON object."""
     if not sample.thinks:
         return None
-    letters = letter_count(sample.said[:_IDENTIFIED])
+    letters = prose_letters(sample.said[:_IDENTIFIED])
     if letters < MIN_LETTERS < len(sample.said):
-        letters = letter_count(sample.said)
-    if letters >= MIN_LETTERS or (letters and _SUM.search(sample.said)):
+        letters = prose_letters(sample.said)
+    if letters >= MIN_LETTERS or (letter_count(sample.said) and _SUM.search(sample.said)):
         return None
     return f"a trace of {letters} letters without a calculation"
 
@@ -83,11 +82,17 @@ def collapsed(sample: Sample) -> str | None:
 
 
 def filler(sample: Sample) -> str | None:
-    """A trace that only talks about thinking and answering, or names nothing but the answer."""
+    """A trace that only talks about thinking and answering, counts, or names nothing but the answer."""
     if sample.thinks and not _has_content(sample.said, sample):
         return "the trace says nothing but that there is an answer"
+    if sample.thinks and len(sample.said) < _IDENTIFIED and _only_counts(tokens(sample.said)):
+        return "the trace counts"
     if len(sample.response) > 200 and not _has_content(sample.response, sample):
         return "the response is filler"
+    for name, text in (("trace", sample.said), ("response", sample.response)):
+        words = tokens(text[:_IDENTIFIED])
+        if len(words) >= _LONG and sum(word in FILLER for word in words) > _MOSTLY_FILLER * len(words):
+            return f"the {name} is mostly filler"
     return None
 
 
@@ -109,6 +114,16 @@ def _has_content(text: str, sample: Sample) -> bool:
     return False
 
 
+def _only_counts(found: Sequence[str]) -> bool:
+    """Whether most of a text is numbers one after the other, in digits or English words."""
+    values = [NUMBER_WORDS.get(token, token) for token in found]
+    steps = sum(
+        one.isdecimal() and other.isdecimal() and len(other) < 7 and int(other) == int(one) + 1
+        for one, other in pairwise(values)
+    )
+    return steps > 5 and 2 * steps > len(found)
+
+
 # ------------------------------------------------------------------------------------------- loops
 
 _FEW_TOKENS = 12  # texts with fewer cannot loop
@@ -118,6 +133,7 @@ _COMPRESSED = 0.13  # of the bytes; honest prose keeps 0.28 to 0.45 of a long te
 _INCOMPRESSIBLE = 0.25  # a long text that keeps more does not repeat itself
 _LONG_BYTES = 600
 _NUMBER = re.compile(r"\d+")
+_ALONE = re.compile(r"(?<!\w)\d+(?!\w)")
 
 
 def loop(sample: Sample) -> str | None:
@@ -138,6 +154,10 @@ def _loops(text: str) -> str | None:
         if share > _INCOMPRESSIBLE:
             return None
     found = tokens(text)
+    thrice = zip(found, found[1:], found[2:], strict=False)
+    again = sum(one == two == three and one.isalpha() for one, two, three in thrice)
+    if len(found) < 2 * _FEW_TOKENS and again and 3 * (again + 2) > len(found):
+        return "one word again and again"
     if len(found) < _FEW_TOKENS:
         return None
     size = 4 if len(found) >= _LONG else 3
@@ -148,7 +168,17 @@ def _loops(text: str) -> str | None:
         share = _distinct([_NUMBER.sub("0", token) for token in found], size)
         if share < 0.3:
             return f"but for its numbers {share:.0%} of its sequences of {size} words differ"
+    words = list(filter(None, (_NUMBER.sub("", token) for token in found)))
+    if len(words) >= 2 * _FEW_TOKENS and not _calculates(text):  # "Ann has 5 pens. Ann has 9 pens."
+        share = _distinct(words, 3)
+        if share < 0.35:
+            return f"without its numbers {share:.0%} of its sequences of 3 words differ"
     return None
+
+
+def _calculates(text: str) -> bool:
+    """Whether a text holds a sum in signs, or sentences of three numbers each: 5 and 8 more make 13."""
+    return _SUM.search(text) is not None or len(_ALONE.findall(text)) >= 2.5 * len(sentences(text))
 
 
 def _counts_up(found: Sequence[str]) -> bool:
@@ -165,42 +195,9 @@ def _distinct(found: Sequence[str], size: int) -> float:
 
 # --------------------------------------------------------------------------------- what it is about
 
-_ENOUGH_WORDS = 25
-_FEWEST_JOINING = 0.08
-_SURELY_JOINED = 0.25  # English prose, whose language need not be identified
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_LONG_WORD = 24
-_DENSE = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
-_UNKNOWN_LANGUAGE = 0.15
 _IDENTIFIED = 1000  # characters
 _SURE = 0.4
 _FEW_WORDS = 15  # a trace with fewer needs one word of the prompt, others two
-
-
-def gibberish(sample: Sample) -> str | None:
-    """Random letters, lists of words that no sentence joins, words without blanks between them."""
-    if not sample.thinks:
-        return None
-    words = _WORD.findall(prose(sample.said[:_IDENTIFIED]))
-    letters = sum(map(len, words))
-    glued = sum(len(word) for word in words if len(word) > _LONG_WORD and not _DENSE.search(word))
-    tokens_ = re.findall(r"\S{25,}", sample.said[:_IDENTIFIED])
-    glued += sum(len(t) for t in tokens_ if t.count("_") + t.count("-") + t.count(".") > 3 and "/" not in t)
-    if glued > 0.3 * max(letters, 1):
-        return "words without blanks between them"
-    if len(words) < _ENOUGH_WORDS:
-        return None
-    joining = sum(word in JOINING for word in map(str.lower, words)) / len(words)
-    if joining > _SURELY_JOINED:
-        return None
-    language, probability = identify(" ".join(words).lower())[0]
-    if probability < _UNKNOWN_LANGUAGE:
-        return "the trace is in no language"
-    if language == "la":
-        return "placeholder text"
-    if language == "en" and joining < _FEWEST_JOINING:
-        return "a list of words that nothing joins"
-    return None
 
 
 def echo(sample: Sample) -> str | None:
@@ -232,31 +229,54 @@ def irrelevant(sample: Sample) -> str | None:
         return None
     said = content(sample.said[: 4 * _IDENTIFIED])
     needed = 1 if len(said) < _FEW_WORDS else 2
-    unrelated = len(asked & said) < needed
-    if (unrelated or _leaves_numbers_out(sample, asked)) and not _other_language(sample):
-        return "the trace has nothing to do with the prompt" if unrelated else "the trace names no number"
+    unrelated = len(asked & said) < needed and not _leads_to_answer(sample)
+    if unrelated:
+        return None if _other_language(sample) else "the trace has nothing to do with the prompt"
+    return _no_calculation(sample)
+
+
+def _leads_to_answer(sample: Sample) -> bool:
+    """Whether the trace names the answer and two other numbers, and does not just number its sentences."""
+    if _counts_up(tokens(sample.said)):
+        return False
+    answer = parse_number(sample.task.answer).value
+    said = _numbers(sample.said[: 4 * _IDENTIFIED])
+    return answer is not None and str(abs(answer)) in said and len(said) > 2
+
+
+def _no_calculation(sample: Sample) -> str | None:
+    """What a trace lacks of a calculation where question and answer are numbers: any number, one of the
+    question, or one that the question does not have. Numbers are digits and English words."""
+    answer = parse_number(sample.task.answer).value if _NUMBER.search(sample.task.answer) else None
+    asked = _numbers(sample.question) - sample.instruction_words
+    if answer is None or not asked or len(sample.said) > _IDENTIFIED:
+        return None
+    said = _numbers(sample.said) | ({"1"} if answer == 1 and "one" in tokens(sample.said) else set())
+    if not said:
+        in_another_script = 2 * all_letters(beyond_ascii(sample.said)) > len(sample.said)
+        spelt_out = in_another_script or sample.asked_language not in ("", sample.prompt_language)
+        return None if spelt_out else "the trace names no number"
+    if len(asked) < 2 or answer.denominator > 1 or _other_language(sample):
+        return None
+    if said.isdisjoint(asked) and not _leads_to_answer(sample):
+        return "the trace names no number of the question"
+    if said <= asked and str(abs(answer)) not in asked:
+        return "the trace names no number that the question does not have"
     return None
 
 
-def _leaves_numbers_out(sample: Sample, asked: frozenset[str]) -> bool:
-    """Whether the trace has no number, in digits or English words, where question and answer have some."""
-    if not _NUMBER.search(sample.task.answer) or not any(token[0].isdigit() for token in asked):
-        return False
-    return not _NUMBER.search(sample.said) and NUMBER_WORDS.keys().isdisjoint(tokens(sample.said))
+def _numbers(text: str) -> set[str]:
+    """The whole numbers of a text, and the parts of others, without leading zeros."""
+    found = {NUMBER_WORDS[token] for token in tokens(text) if NUMBER_WORDS.get(token) and token != "one"}
+    return found | {str(int(digits)) for digits in _NUMBER.findall(text.replace(",", "")) if len(digits) < 20}
 
 
 def _other_language(sample: Sample) -> bool:
     """Whether the trace is, or shall be, in another language than the prompt: they share no words."""
-    asked, _ = _language(sample.question)
-    for one in sample.asked:
-        if isinstance(one, ReasoningLanguage | ResponseLanguage) and one.target == "reasoning":
-            return one.language != asked
-    said, probability = _language(sample.said)
-    return said != asked and probability >= _SURE
-
-
-def _language(text: str) -> tuple[str, float]:
-    return identify(" ".join(text[:_IDENTIFIED].lower().split()))[0]
+    if sample.asked_language:
+        return sample.asked_language != sample.prompt_language
+    said, probability = language_of(sample.said)
+    return said != sample.prompt_language and probability >= _SURE
 
 
 _LONG_RESPONSE = 400  # letters
@@ -278,18 +298,29 @@ def moved(sample: Sample) -> str | None:
 
 def hidden(sample: Sample) -> str | None:
     """Characters or markup that a reader does not see, letters that look like others."""
-    return hidden_in(sample.trace) or hidden_in(sample.response)
+    values = sample.said if sample.trace[:1] in ("{", "[", "`") else ""  # of JSON, without its escapes
+    return hidden_in(sample.trace) or hidden_in(sample.response) or hidden_in(values)
 
 
 _TURN = re.compile(
-    r"<\|(?:im_start|im_end|endoftext|eot_id|start_header_id|end_of_text|end|return|user|assistant|eos)\|>"
-    r"|<｜[^｜\n]{1,40}｜>|</s>|<end_of_turn>|<start_of_turn>|\[/?INST\]",
+    r"<\|(?:im_start|im_end|im_sep|endoftext|endofprompt|eot|eom|eot_id|eom_id|start_header_id|end_of_text"
+    r"|start|message|channel|end|return|user|assistant|system|eos|bos|pad|sep)\|>"
+    r"|<｜[^｜\n]{1,40}｜>|</s>|<(?:eos|bos|pad)>|<(?:end|start)_of_\w{1,20}>|\[(?:/?INST|EOS|BOS|USER)\]",
     re.IGNORECASE,
 )
-_NEW_TURN = re.compile(r"\n[ \t]{0,3}(?i:user|human|assistant|question|problem)[ \t]{0,2}:\s")
+_NEW_TURN = re.compile(
+    r"\n[ \t#*]{0,8}(?i:user|human|assistant|question|problem)\*{0,2}[ \t]{0,2}:\s"
+    r"|\nQ\d{0,2}:\s[^\n]{1,400}\nA\d{0,2}:\s"
+)
 _ANSWER = re.compile(r"<answer>([^<]{0,400})</answer>", re.IGNORECASE)
 _SERIES = re.compile(r"(?!\d{1,3}(?:[ ,]\d{3})+\Z)-?[\d.]+(?:(?:\s*[,;|]\s*|\s+(?:or|and)\s+|\s+)-?[\d.]+)+")
 _AFTER_ANSWER = 160  # letters
+_BOXED = re.compile(r"\\boxed\{([^{}\n]{0,200})\}")
+_STATED = re.compile(
+    r"^[ \t#*>]{0,8}(?:final )?answer[ \t*]{0,4}(?:is|[:=])[ \t*]{0,4}([^\n]{1,200})$", re.I | re.M
+)
+_BETWEEN = 12  # characters between two answers that are offered at once
+_MANY_BOXES = 3
 
 
 def after_end(sample: Sample) -> str | None:
@@ -307,7 +338,7 @@ def after_end(sample: Sample) -> str | None:
 
 
 def _turn_ends(text: str) -> bool:
-    marked = any(sign in text for sign in ("<|", "<｜", "</", "_turn>", "INST]"))
+    marked = any(sign in text for sign in ("<|", "<｜", "</", "s>", "d>", "_of_", "INST]", "OS]", "USER]"))
     return (marked and _TURN.search(text) is not None) or _NEW_TURN.search(text) is not None
 
 
@@ -321,80 +352,16 @@ def several_answers(sample: Sample) -> str | None:
         return f"{len(answers)} different answers"
     if sample.task.answer_type == "number" and any(map(_SERIES.fullmatch, answers)):
         return "several numbers as the answer"
+    boxes = list(_BOXED.finditer(sample.response))
+    if len({box[1].strip() for box in boxes}) > _MANY_BOXES:
+        return "several boxed answers"
+    for one, other in pairwise(boxes):
+        if one[1].strip() != other[1].strip() and other.start() - one.end() < _BETWEEN:
+            return f"two boxed answers: {one[1]!r} and {other[1]!r}"
+    stated = {parse_number(match[1]).value for match in _STATED.finditer(sample.response)} - {None}
+    if len(stated) > 1:
+        return f"{len(stated)} different answers"
     return None
-
-
-# ---------------------------------------------------------------------- asked-for parts without a text
-
-_LISTING = re.compile(r"key\s?words?|required words?|word list", re.IGNORECASE)
-_ITEM = re.compile(r"^[ \t]*[*+-][ \t]+(.*)$", re.MULTILINE)
-_HIGHLIGHT = re.compile(r"\*+([^*\n]{1,200})\*+")
-_RUN = 3
-
-
-def stuffing(sample: Sample) -> str | None:
-    """Keywords in a heap instead of in sentences."""
-    for constraint in sample.asked:
-        words = _keywords(constraint)
-        text = sample.trace if constraint.target == "reasoning" else sample.response
-        if words and (reason := _heaped(text, words)) is not None:
-            return reason
-    return None
-
-
-def _keywords(constraint: Constraint) -> tuple[str, ...]:
-    if isinstance(constraint, KeywordsExistence):
-        return tuple(constraint.keywords)
-    if isinstance(constraint, KeywordFrequency) and constraint.relation != "less than":
-        return (constraint.keyword,)
-    return ()
-
-
-def _heaped(text: str, keywords: Sequence[str]) -> str | None:
-    """Whether the sentences that hold the keywords hold little else, or one keyword stands in a row."""
-    wanted = dict.fromkeys(keyword.strip().lower() for keyword in keywords)
-    found = tokens(text)
-    for keyword in wanted:
-        if found.count(keyword) >= _RUN and (keyword,) * _RUN in zip(
-            found, found[1:], found[2:], strict=False
-        ):
-            return f"{keyword!r} {_RUN} times in a row"
-    occurrences = others = 0
-    for start, end in sentences(text):
-        sentence = text[start:end]
-        hits = sum(len(keyword_spans(sentence, keyword)) for keyword in wanted)
-        if hits:
-            occurrences += hits
-            others += 0 if _LISTING.search(sentence) else max(len(tokens(sentence)) - hits, 0)
-    if occurrences and others < 0.6 * occurrences:
-        return "the keywords stand in a heap"
-    return None
-
-
-def hollow(sample: Sample) -> str | None:
-    """Bullets, highlights or sections that hold nothing, or all the same."""
-    for constraint in sample.asked:
-        text = sample.trace if constraint.target == "reasoning" else sample.response
-        match constraint:
-            case NumberBullets():
-                parts = _ITEM.findall(text)
-            case NumberHighlights():
-                parts = [part for part in _HIGHLIGHT.findall(text) if part.strip()]
-            case MultipleSections():
-                parts = re.split(rf"{re.escape(constraint.section_spliter.strip())}\s{{0,3}}\d+", text)[1:]
-            case _:
-                continue
-        if len(parts) > 1 and _empty(parts):
-            return f"the parts that {constraint.id} asks for hold nothing"
-    return None
-
-
-def _empty(parts: Sequence[str]) -> bool:
-    said = [tokens(part) for part in parts]
-    empty = sum(
-        not any(token[0].isdigit() or len(token) > 1 or not token.isascii() for token in one) for one in said
-    )
-    return 2 * empty > len(parts) or len({tuple(one) for one in said}) == 1
 
 
 GUARDS: dict[str, Guard] = {
@@ -407,11 +374,11 @@ GUARDS: dict[str, Guard] = {
         hidden,
         after_end,
         several_answers,
+        stuffing,
+        hollow,
         loop,
         moved,
         echo,
-        stuffing,
-        hollow,
         gibberish,
         irrelevant,
     )

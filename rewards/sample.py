@@ -11,6 +11,8 @@ from typing import Any
 
 from riftk.constraints import Constraint
 from riftk.constraints.form import parse_json
+from riftk.constraints.language import ReasoningLanguage, ResponseLanguage
+from riftk.constraints.languages import identify
 from riftk.constraints.text import HAN, HANGUL, KANA, UNSPACED, beyond_ascii, without_tags
 from riftk.judging import Output
 
@@ -27,6 +29,7 @@ _NOT_PLAIN = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}{_MARKS}]")
 _STRETCH = 400  # characters
 _DENSE = re.compile(rf"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
 _FENCE = re.compile(r"```\w*\s*([\[{].*[\]}])\s*```|([\[{].*[\]}])", re.DOTALL)
+_IDENTIFIED = 1000  # characters
 _STEM = 5  # letters of a word that its forms have in common
 
 
@@ -141,13 +144,30 @@ class Sample:
 
     @cached_property
     def instruction_words(self) -> frozenset[str]:
-        """The words of the instructions."""
-        return _instruction_words(self.asked)
+        """The words of the row's instructions."""
+        return _instruction_words(self.task.constraints)
+
+    @cached_property
+    def prompt_language(self) -> str:
+        """The language of the prompt, "" where it is not known."""
+        return language_of(self.question)[0] if self.question else ""
+
+    @cached_property
+    def asked_language(self) -> str:
+        """The language that is asked for in the trace, "" where none is."""
+        asked = (c for c in self.asked if isinstance(c, ReasoningLanguage | ResponseLanguage))
+        return next((constraint.language for constraint in asked if constraint.target == "reasoning"), "")
 
     @cached_property
     def prompt_content(self) -> frozenset[str]:
         """What the prompt is about, without the words of its instructions."""
-        return _prompt_content(self.question, self.asked)
+        return _prompt_content(self.question, self.task.constraints)
+
+
+def language_of(text: str) -> tuple[str, float]:
+    """The language that a text begins in, and its probability; ("", 0.0) for a text without any."""
+    found = identify(" ".join(text[:_IDENTIFIED].lower().split()))
+    return found[0] if found else ("", 0.0)
 
 
 def demanded_phrases(constraint: Constraint) -> tuple[str, ...]:

@@ -120,8 +120,8 @@ def test_reasoning_in_the_response_is_seen_where_an_instruction_is_about_the_tra
     long = " ".join(
         f"Then {n} apples and {n + 3} more apples make {2 * n + 3} of them." for n in range(5, 20)
     )
-    assert guard("Count the 5 apples on the table.", long) == "moved"
-    assert guard("Count the 5 apples on the table.", long, asked=()) is None
+    assert guard("The 5 apples and 3 apples are 8.", long) == "moved"
+    assert guard("The 5 apples and 3 apples are 8.", long, asked=()) is None
     assert guard(f"{TRACE} {long}", long) is None
 
 
