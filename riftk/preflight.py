@@ -4,7 +4,8 @@ What makes reinforcement learning fail is mostly visible in the first samples: c
 and earn nothing (huggingface/trl#6263), groups whose rewards are all alike (huggingface/trl#3452), think
 markers that never reach the reward (huggingface/trl#6966), prompts that are too long, too little memory
 (huggingface/trl#3678). The samples come from the very model, prompts and rewards of the training, in a
-process of its own.
+process of its own and before the trainer is built: on the engine that the configuration names, transformers
+or vllm. A server is not asked: its weights are its own, and the trainer samples from those on disk.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from riftk.completions import split_completion, think_mode
+from riftk.engine_options import OpenEngine, with_engine
 from riftk.engines.base import Request, Sampling
 from riftk.rows import read_jsonl, write_jsonl
-from riftk.runs import RunError, die_with_parent, run_module
+from riftk.runs import RunError, die_with_parent, flags, run_module
+from riftk.stages import engine_options
 
 MAX_TRUNCATED = 0.3  # share of completions
 MAX_LONG_PROMPTS = 0.05  # share of rows
@@ -250,30 +256,37 @@ def _sampled(job: Any, rows: Sequence[Mapping[str, Any]]) -> list[list[dict[str,
         "rows": chosen,
         "group": training.num_generations,
         "sampling": [training.temperature, training.top_p, training.max_completion_length, training.seed],
-        "engine": {
-            "model": model.model_name_or_path,
-            "batch_size": args.batch_size,
-            "chat_template": training.chat_template_path,
-            "revision": model.model_revision,
-            "trust_remote_code": training.trust_remote_code,
-        },
     }
     (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
-    run_module(["riftk.preflight", str(folder)], "the sampling of the preflight")
+    engine = sampling_engine(job)
+    print(f"preflight: {count} prompts, {training.num_generations} completions each, by {engine['engine']}")
+    command = ["riftk.preflight", str(folder), model.model_name_or_path, *flags(engine)]
+    run_module(command, "the sampling of the preflight")
     samples = list(read_jsonl(folder / "drawn.jsonl"))
     size = training.num_generations
     return [samples[start : start + size] for start in range(0, len(samples), size)]
 
 
-def main(folder: Path) -> None:
-    """Draw the samples that `order.json` asks for, into `drawn.jsonl`."""
-    from riftk.engines import load_engine
+def sampling_engine(job: Any) -> dict[str, Any]:
+    """The engine that samples, with its options; transformers in place of a server."""
+    if job.args.engine == "openai":
+        args = replace(job.args, engine="transformers", engine_options=[])
+        job = replace(job, args=args)
+    return engine_options(job)
 
+
+@with_engine
+def draw(
+    open_engine: OpenEngine,
+    folder: Annotated[Path, typer.Argument(help="Folder with order.json.")],
+    model: Annotated[str, typer.Argument(help="Folder, hub id or pkg://package/path.")],
+) -> None:
+    """Draw the samples that `order.json` asks for, into `drawn.jsonl`."""
     order = json.loads((folder / "order.json").read_text(encoding="utf-8"))
-    engine = load_engine("transformers", **order["engine"])
     keys = [(row, number) for row in range(len(order["rows"])) for number in range(order["group"])]
     requests = [Request(f"{row}#{number}", order["rows"][row]["prompt"]) for row, number in keys]
-    drawn = dict(engine.generate(requests, Sampling(*order["sampling"])))
+    with open_engine(model) as engine:
+        drawn = dict(engine.generate(requests, Sampling(*order["sampling"])))
     write_jsonl(
         folder / "drawn.jsonl",
         (
@@ -291,6 +304,6 @@ def main(folder: Path) -> None:
 if __name__ == "__main__":
     die_with_parent()
     try:
-        main(Path(sys.argv[1]))
+        typer.run(draw)
     except (ValueError, FileNotFoundError) as error:
         sys.exit(f"preflight: {error}")

@@ -14,9 +14,13 @@ from riftk.preflight import (
     check_truncation,
     earnings,
     memory_needed,
+    sampling_engine,
 )
 from riftk.rewards import CorrectnessReward, FormatReward
 from riftk.rl import Finished
+from riftk.runs import RunFolder
+from riftk.stages import Job
+from riftk.training import EvaluationArguments
 
 THOUGHT = "<think>five plus three</think>\\boxed{8}"
 
@@ -127,3 +131,20 @@ def test_what_cannot_fit_is_said_with_its_parts():
     advice = check_memory(job(per_device_train_batch_size=1 << 20, max_completion_length=1 << 14))
     assert "cache of keys and values" in advice
     assert "lower per_device_train_batch_size" in advice
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "takes"),
+    [
+        ("transformers", [], {"engine": "transformers", "attn_implementation": "sdpa"}),
+        ("vllm", ["tensor-parallel=2"], {"engine": "vllm", "tensor-parallel": "2"}),
+        ("openai", ["base-url=http://there"], {"engine": "transformers"}),
+    ],
+)
+def test_the_configurations_engine_samples_and_no_server(engine, options, takes, tmp_path):
+    training = SimpleNamespace(trust_remote_code=False, chat_template_path=None)
+    model = SimpleNamespace(dtype="float32", model_revision="main", attn_implementation="sdpa")
+    args = EvaluationArguments(engine=engine, engine_options=options)
+    given = sampling_engine(Job(RunFolder(tmp_path, None), args, training, model))
+    assert takes.items() <= given.items()
+    assert "base-url" not in given
