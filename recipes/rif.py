@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from trl import ModelConfig, SFTConfig
+from trl import SFTConfig
 
 from riftk.dry_run import show_dry_run
 from riftk.runs import RunError, die_with_parent
@@ -38,30 +38,22 @@ class RifArguments(EvaluationArguments, SynthesisArguments):
     dataset: str | None = option(None, "finished dataset (JSONL) instead of synth")
     checkpoint: str | None = option(None, "trained model to evaluate instead of train")
     loss_on: Literal["reasoning", "response", "both"] = option("both", "what is trained")
-    base_share: float = option(0.0, "share of the base's weights in the final model (WiSE-FT)")
 
 
 def main() -> None:
     die_with_parent()
     args, training, model = parse_recipe(sys.argv[1:], RifArguments, SFTConfig, DEFAULT_CONFIG)
     if args.dry_run:
-        return show_dry_run(args, training, model, check_inputs)
-    check_inputs(args, training, model)
+        return show_dry_run(args, training, model, check_supervised_inputs)
+    check_supervised_inputs(args, training, model)
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):
         return print(f"{job.run.path} is finished: see {job.run.path}/report.md") if job.is_main else None
     job.evaluate_before()
     job.synthesize()
     if job.wants("train") and not args.checkpoint and not job.run.is_finished("train"):
-        job.finetune(loss_on=args.loss_on, base_share=args.base_share)
+        job.finetune(loss_on=args.loss_on)
     job.evaluate_after()
-
-
-def check_inputs(args: RifArguments, training: SFTConfig, model: ModelConfig) -> None:
-    """Stop at the first mistake, before anything is sampled, trained or written."""
-    check_supervised_inputs(args, training, model)
-    if not 0 <= args.base_share < 1:
-        raise ValueError(f"base_share must be at least 0 and below 1, not {args.base_share}")
 
 
 if __name__ == "__main__":

@@ -159,12 +159,11 @@ class Job:
             riftk("synth", model=teacher or self.model.model_name_or_path, out=self.run.data, **options)
         _state().wait_for_everyone()
 
-    def finetune(self, *, loss_on: str, base_share: float = 0.0, **model_options: Any) -> None:
+    def finetune(self, *, loss_on: str, **model_options: Any) -> None:
         """Finetune with trl's SFTTrainer, the loss on exactly the tokens that `loss_on` names.
 
         Args:
             loss_on: "reasoning", "response" or "both".
-            base_share: share of the base's weights in the final model, see `riftk.averaging`.
             model_options: for `from_pretrained`, besides what the configurations say.
         """
         from datasets import Dataset
@@ -183,7 +182,7 @@ class Job:
             callbacks=self.callbacks(),
         )
         trainer.train(resume_from_checkpoint=self.run.last_checkpoint())
-        self.finish_training(trainer, base_share)
+        self.finish_training(trainer)
 
     def prepare_training(self, **model_options: Any) -> None:
         """Point the trainer's configuration into the run folder; every evaluated step is a checkpoint."""
@@ -199,8 +198,9 @@ class Job:
 
         return [CheckpointEvaluation(self)] if self.training.eval_steps else []
 
-    def finish_training(self, trainer: Any, base_share: float = 0.0) -> None:
-        """Make `final/` from the checkpoint that the rule picks, or from the last state of the trainer."""
+    def finish_training(self, trainer: Any) -> None:
+        """Make `final/` from the checkpoint that the rule picks, or from the last state of the trainer, and
+        mix it with the model before training where a share is asked for (see `riftk.averaging`)."""
         trainer.save_state()  # its whole log, also where the newest checkpoint is not kept
         chosen = self._chosen()
         if chosen is None or chosen.step == trainer.state.global_step:
@@ -208,9 +208,9 @@ class Job:
         elif self.is_main:
             _copy_model(self.run.checkpoint(chosen.step), self.run.final)
         _state().wait_for_everyone()
-        if self.is_main and base_share:
-            base = resolve(self.model.model_name_or_path)
-            average_with_base(self.run.final, base, base_share, **self.training.model_init_kwargs)
+        if self.is_main and self.args.base_share:
+            base, options = resolve(self.model.model_name_or_path), self.training.model_init_kwargs
+            average_with_base(self.run.final, base, self.args.base_share, **options)
         _state().wait_for_everyone()
         self.run.mark_finished("train")
 
@@ -235,6 +235,8 @@ def check_shared_inputs(args: EvaluationArguments, training: Any, model: Any) ->
     if args.batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {args.batch_size}")
     check_sampling("evaluation", args.eval_temperature, args.eval_top_p, args.max_new_tokens)
+    if not 0 <= args.base_share < 1:
+        raise ValueError(f"base_share must be at least 0 and below 1, not {args.base_share}")
     if args.checkpoint:
         check_model(args.checkpoint)
         load_tokenizer(args.checkpoint)

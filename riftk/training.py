@@ -25,7 +25,7 @@ def option(default: Any, help: str, choices: Sequence[str] | None = None) -> Any
 
 @dataclass
 class EvaluationArguments:
-    """How a recipe evaluates, before training, after it, and (`eval_steps`) meanwhile."""
+    """How a recipe evaluates, before training, after it, and (`eval_steps`) meanwhile; what the result is."""
 
     benchmarks: list[str] = option(["reasonif"], "run before and after")
     data_dir: str | None = option(None, "folder with benchmark files, where there is no hub")
@@ -44,6 +44,7 @@ class EvaluationArguments:
     select_by: Literal["accuracy", "joint", "last"] = option(
         "accuracy", "which checkpoint is the result, by development items (needs eval_steps)"
     )
+    base_share: float = option(0.0, "share of the weights before training in the final model (WiSE-FT)")
     dry_run: bool = option(False, "show the configuration, a plan and three examples, and stop")
 
 
