@@ -34,11 +34,11 @@ LAYERS = (
     },
     {
         "riftk.auditing", "riftk.averaging", "riftk.data_synth", "riftk.evaluation", "riftk.monitoring",
-        "riftk.preflight", "riftk.report", "riftk.rewards", "riftk.rl", "riftk.selection", "riftk.tiny",
+        "riftk.report", "riftk.rewards", "riftk.rl", "riftk.selection", "riftk.tiny",
         "riftk.training",
     },
     {"riftk.engine_options", "riftk.stages"},
-    {"riftk.dry_run"},
+    {"riftk.dry_run", "riftk.preflight"},
     {"riftk.commands"},
     {"riftk.__main__", "riftk.cli", "riftk.recipes"},
 )  # fmt: skip

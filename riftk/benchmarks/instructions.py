@@ -15,17 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from riftk.constraints import Constraint
 from riftk.constraints.published import RULEBOOKS
 from riftk.constraints.published.mathif import description
 from riftk.rows import Row, RowError
 
+from .base import Benchmark
 from .paraphrases import paraphrase
-
-if TYPE_CHECKING:
-    from riftk.benchmarks import Benchmark
 
 PUBLISHED, PARAPHRASED, SYSTEM, NONE = MODES = ("published", "paraphrased", "system", "none")
 
