@@ -23,6 +23,7 @@ import typer
 from riftk.completions import split_completion, think_mode
 from riftk.engine_options import OpenEngine, with_engine
 from riftk.engines.base import Request, Sampling
+from riftk.planning import GIB, current_layout, estimate, job_of
 from riftk.rows import read_jsonl, write_jsonl
 from riftk.runs import RunError, die_with_parent, flags, run_module
 from riftk.stages import engine_options
@@ -30,7 +31,6 @@ from riftk.stages import engine_options
 MAX_TRUNCATED = 0.3  # share of completions
 MAX_LONG_PROMPTS = 0.05  # share of rows
 MAX_UNMARKED = 0.5  # share of the finished completions without the marker that is expected of them
-GIB = 1 << 30
 
 
 def preflight(
@@ -155,7 +155,7 @@ def check_groups(earned: Sequence[Sequence[float]]) -> str | None:
 
 
 def check_memory(job: Any) -> str | None:
-    """Weights, optimizer, cache and logits that cannot fit, even by a low estimate."""
+    """Weights, optimizer, rollouts and logits that cannot fit, even by a low estimate."""
     needed = memory_needed(job)
     there = _memory()
     if sum(needed.values()) <= there:
@@ -168,43 +168,11 @@ def check_memory(job: Any) -> str | None:
 
 
 def memory_needed(job: Any) -> dict[str, int]:
-    """A low estimate of what one process holds at its fullest, in bytes by part.
-
-    While training trl computes log-probabilities in tiles, so logits of the size batch x completion x
-    vocabulary are never held; while generating there is one row of logits per completion, thrice (as they
-    come, sorted, as probabilities), and the cache of all completions of the process. Sharding (ZeRO, FSDP)
-    is counted as if it split everything evenly; activations are not counted.
-    """
-    import torch
-    from accelerate import PartialState
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    from riftk.paths import resolve
-
-    training, model = job.training, job.model
-    code = {"revision": model.model_revision, "trust_remote_code": training.trust_remote_code}
-    config = AutoConfig.from_pretrained(resolve(model.model_name_or_path), **code)
-    with torch.device("meta"):
-        built = AutoModelForCausalLM.from_config(config, trust_remote_code=training.trust_remote_code)
-    parameters = sum(parameter.numel() for parameter in built.parameters())
-    text = config.get_text_config()
-    width = 2 if str(model.dtype) in ("bfloat16", "float16") else 4
-    state = PartialState()
-    sharded = state.num_processes if str(state.distributed_type) in _SHARDED else 1
-    copies = 1 if model.use_peft else 4 + (training.beta != 0.0)  # weights, gradients, two moments, reference
-    batch = training.per_device_train_batch_size * training.steps_per_generation
-    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
-    head = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-    tokens = batch * (job.args.max_prompt_length + training.max_completion_length)
-    generates = not training.use_vllm
-    return {
-        "weights and optimizer": parameters * width * copies // sharded,
-        "cache of keys and values": generates * 2 * text.num_hidden_layers * heads * head * width * tokens,
-        "logits": generates * 3 * 4 * batch * text.vocab_size,
-    }
-
-
-_SHARDED = ("DistributedType.DEEPSPEED", "DistributedType.FSDP")
+    """A low estimate of what one process holds at its fullest, in bytes by part: `riftk.planning.memory`
+    without activations and the buffers of sharding, which that estimates from above."""
+    options = {**vars(job.model), **vars(job.args), **vars(job.training)}
+    needed = estimate(job_of(options), current_layout(), _memory())
+    return {part: size for part, size in needed.items() if part not in ("activations", "buffers")}
 
 
 def earnings(

@@ -117,19 +117,19 @@ def job(**training) -> SimpleNamespace:
 
 def test_memory_is_counted_from_the_models_shape():
     needed = memory_needed(job())
-    config = SimpleNamespace(layers=4, heads=4, head=32, vocabulary=1400)
-    assert needed["logits"] == 3 * 4 * 16 * config.vocabulary
-    cache = 2 * config.layers * config.heads * config.head * 4 * 16 * (100 + 160)
-    assert needed["cache of keys and values"] == cache
-    without_reference = memory_needed(job(beta=0.0, use_vllm=True))
-    assert without_reference["weights and optimizer"] == needed["weights and optimizer"] // 5 * 4
-    assert without_reference["logits"] == 0
+    cache = 2 * 4 * 4 * 32 * 4 * 16 * (100 + 160)  # 4 layers, 4 heads of 32, 16 completions
+    assert needed["rollouts"] == cache
+    without_reference = memory_needed(job(beta=0.0, use_vllm=True, vllm_mode="server"))
+    assert needed["weights"] == 2 * without_reference["weights"] == 2 * needed["gradients"]
+    assert needed["optimizer"] == 2 * needed["gradients"]
+    assert without_reference["rollouts"] == 0
+    assert "activations" not in needed
 
 
 def test_what_cannot_fit_is_said_with_its_parts():
     assert check_memory(job()) is None
     advice = check_memory(job(per_device_train_batch_size=1 << 20, max_completion_length=1 << 14))
-    assert "cache of keys and values" in advice
+    assert "rollouts" in advice
     assert "lower per_device_train_batch_size" in advice
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -51,6 +52,18 @@ def read_layout(path: str | Path) -> Layout:
     if kind.startswith("MULTI_"):
         return Layout(path.stem, "ddp", processes, machines)
     raise ValueError(f"{path}: {kind} is a way of distributing that riftk has no formula for")
+
+
+def current_layout() -> Layout:
+    """How the launcher of this process spreads a training."""
+    from accelerate import PartialState
+
+    state = PartialState()
+    kind, processes = str(state.distributed_type).rpartition(".")[2], state.num_processes
+    if kind == "DEEPSPEED":
+        sharding = "zero3" if os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3" else "zero2"
+        return Layout("here", sharding, processes)
+    return Layout("here", "fsdp" if kind == "FSDP" else "ddp" if processes > 1 else "none", processes)
 
 
 def shipped_layouts() -> list[Layout]:

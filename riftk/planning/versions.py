@@ -104,9 +104,14 @@ def _version(name: str) -> str | None:
 
 
 def _allowed() -> Iterator[tuple[str, str]]:
-    """The ranges in riftk's own requirements, those of its extras included."""
+    """The ranges in riftk's own requirements, those of its extras included; none where it is not installed
+    but lies on Python's path."""
     from packaging.requirements import Requirement
 
-    for text in requires("riftk") or ():
+    try:
+        required = requires("riftk") or []
+    except PackageNotFoundError:
+        return
+    for text in required:
         requirement = Requirement(text)
         yield requirement.name, str(requirement.specifier)

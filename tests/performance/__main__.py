@@ -12,6 +12,7 @@ SCRIPTS = {
     "mathif_speed.py": ("nltk", "punkt"),
     "ifeval_speed.py": ("lm_eval", "nltk", "punkt", "immutabledict", "packaging"),
     "linearity.py": (),
+    "recipes.py": ("trl",),
     "closed_set.py": ("torch", "transformers"),
     "engines.py": ("openai", "torch", "transformers"),
     "stored.py": (),
