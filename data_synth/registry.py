@@ -10,10 +10,17 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from .config import SynthConfig
+
+class Pools(Protocol):
+    """What rewriters ask of a configuration, which is a `SynthConfig`."""
+
+    end_phrases: tuple[str, ...]
+    word_limits: tuple[int, ...]
+    calibrated_limits: str
+    languages: tuple[str, ...]
+    llm_words: bool
 
 
 class Place(IntEnum):
@@ -82,7 +89,7 @@ class Draw:
     """
 
     draws: random.Random
-    config: SynthConfig
+    config: Pools
     question: str
     source: str
     ids: tuple[str, ...]
@@ -113,7 +120,7 @@ class Rewriter:
     rewrite: Callable[[Material], Rewrite] | None
     draw_args: Callable[[Draw], dict[str, Any]] = no_args
     added_words: Callable[[Mapping[str, Any]], int] = lambda args: 0
-    may_use_llm: Callable[[SynthConfig], bool] = lambda config: False
+    may_use_llm: Callable[[Pools], bool] = lambda config: False
 
     @property
     def needs_llm(self) -> bool:
