@@ -235,7 +235,7 @@ app.command(epilog="Example: riftk env --plan pkg://riftk.recipes/configs/sft/qw
 
 
 app.command(
-    epilog="Examples: riftk report runs/rif-tiny; riftk report runs/rif-tiny/eval/before runs/rif-tiny "
+    epilog="Example: riftk report runs/rif-tiny; or several: riftk report runs/rif-tiny/eval/before runs/rif-tiny "
     "runs/cold-rl-tiny --out runs/compared"
 )(report)
 
