@@ -235,8 +235,8 @@ app.command(epilog="Example: riftk env --plan pkg://riftk.recipes/configs/sft/qw
 
 
 app.command(
-    epilog="Example: riftk report runs/rif-tiny; or several: riftk report runs/rif-tiny/eval/before runs/rif-tiny "
-    "runs/cold-rl-tiny --out runs/compared"
+    epilog="Example: riftk report runs/rif-tiny; or several: riftk report runs/rif-tiny/eval/before "
+    "runs/rif-tiny runs/cold-rl-tiny --out runs/compared"
 )(report)
 
 
