@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -75,27 +74,6 @@ def test_gated_reward_starts_from_another_runs_folder(run):
     rollouts = [json.loads(line) for line in (run.parent / "gated" / "rollouts.jsonl").open()]
     assert any(rollout["verdicts"] for rollout in rollouts)
     assert (run.parent / "gated" / "final" / "model.safetensors").exists()
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on(tmp_path):
-    command = [
-        sys.executable, str(RECIPE), *SMALL, "--max_steps", "4", "--save_steps", "1", "--stages", "train",
-        "--skip_preflight", "--output_dir", "run",
-    ]  # fmt: skip
-    environment = {**os.environ, **ENVIRONMENT}
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, **silent)
-    while process.poll() is None and not list(tmp_path.glob("run/checkpoints/*/trainer_state.json")):
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    again = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400
-    )
-    assert again.returncode == 0, again.stderr[-3000:]
-    steps = [json.loads(line)["step"] for line in (tmp_path / "run" / "rollouts.jsonl").open()]
-    assert steps == sorted(steps)
 
 
 def test_a_run_that_could_not_learn_stops_with_advice(tmp_path):
@@ -231,3 +209,56 @@ def test_long_prompts_are_left_out():
     assert fitting(tokenizer, rows, 40) == rows[:1]
     with pytest.raises(ValueError, match="all 2 prompts are longer than max_prompt_length"):
         fitting(tokenizer, rows, 2)
+
+
+# What each rank is given to reward, and which metrics its rewards log.
+WATCHED = """
+import json, os, runpy, sys
+from trl import GRPOTrainer
+
+calculate, log = GRPOTrainer._calculate_rewards, GRPOTrainer._log_metric
+
+def calculate_and_note(self, inputs, *rest):
+    names = set()
+    self._log_metric = lambda name, value: (names.add(name), log(self, name, value))
+    found = calculate(self, inputs, *rest)
+    note = {
+        "rows": self.train_dataset["item_id"], "items": [row["item_id"] for row in inputs],
+        "keys": sorted(names), "rewards": found.tolist(),
+    }
+    with open(f"rank-{os.environ['RANK']}.jsonl", "a") as file:
+        file.write(json.dumps(note) + "\\n")
+    return found
+
+GRPOTrainer._calculate_rewards = calculate_and_note
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.slow
+def test_two_ranks_share_the_rows_and_log_the_same_metrics(tmp_path):
+    (tmp_path / "watched.py").write_text(WATCHED)
+    steps, batch, group = 3, 8, 4
+    finished = subprocess.run(
+        [
+            sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2",
+            "watched.py", str(RECIPE), *SMALL, "--rewards", "gated", "format",
+            "--plain_share", "0.25", "--max_steps", "3", "--stages", "train", "--output_dir", "run",
+        ],
+        cwd=tmp_path, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, timeout=1500,
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    assert "world size 2 (MULTI_CPU)" in finished.stdout
+    ranks = [[json.loads(line) for line in (tmp_path / f"rank-{rank}.jsonl").open()] for rank in range(2)]
+    assert [len(notes) for notes in ranks] == [steps, steps]
+    assert ranks[0][0]["rows"] == ranks[1][0]["rows"]
+    drawn = [item for notes in ranks for note in notes for item in note["items"]]
+    assert len(drawn) == 2 * steps * batch
+    assert {drawn.count(item) for item in drawn} == {group}
+    for one, other in zip(*ranks, strict=True):
+        own = [[key for key in note["keys"] if not key.startswith("watch/")] for note in (one, other)]
+        assert own[0] == own[1]
+        assert len(own[0]) > 20
+        assert one["rewards"] == other["rewards"]  # gathered: both see those of all completions
+    assert (tmp_path / "run" / "final" / "model.safetensors").exists()

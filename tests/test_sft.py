@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -128,20 +126,3 @@ def test_a_mistake_ends_the_process_with_one_sentence(tmp_path):
     assert finished.stderr.splitlines()[-1].startswith("sft.py: ./no/such/model does not exist")
     assert "Traceback" not in finished.stderr
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on(tmp_path):
-    arguments = [str(RECIPE), *SMALL, "--save_steps", "1", "--max_steps", "4", "--stages", "synth", "train"]
-    command = [sys.executable, *arguments, "--output_dir", "run"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env={**os.environ}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    checkpoints = tmp_path / "run" / "checkpoints"
-    while process.poll() is None and not list(checkpoints.glob("checkpoint-*/trainer_state.json")):
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=400)
-    assert again.returncode == 0, again.stderr[-3000:]
-    assert (tmp_path / "run" / "final" / "model.safetensors").exists()
