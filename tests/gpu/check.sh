@@ -19,6 +19,9 @@ site=$out/site
 rm -rf "$site" && mkdir -p "$site/riftk"
 ln -s "$root"/riftk/* "$site/riftk/"
 for part in rewards data_synth recipes accelerate_configs; do ln -s "$root/$part" "$site/riftk/$part"; done
+mkdir "$site/riftk.dist-info"
+sed -n 's/^version = "\(.*\)"/Metadata-Version: 2.1\nName: riftk\nVersion: \1/p' "$root/pyproject.toml" \
+    > "$site/riftk.dist-info/METADATA"
 if compgen -G "$root/tests/gpu/wheels/*.whl" > /dev/null; then
     "$python" -m pip install --quiet --no-index --no-deps --no-compile --target "$site" "$root"/tests/gpu/wheels/*.whl
 fi
