@@ -51,7 +51,7 @@ def gibberish(sample: Sample) -> str | None:
 
 def _disguised(text: str) -> str | None:
     """Words spelt so that a checker does not know them: d1g1ts for letters, l e t t e r s apart, aaa bbb."""
-    if len(_ONE_LETTER_WORD.findall(text)) > 2:
+    if len(set(map(str.lower, _ONE_LETTER_WORD.findall(text)))) > 2:  # part III alone is none
         return "words of one letter"
     if sum(map(len, _SINGLE_LETTERS.findall(text))) > 0.3 * len(text):
         return "letters one by one"

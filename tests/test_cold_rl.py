@@ -223,7 +223,7 @@ def calculate_and_note(self, inputs, *rest):
     self._log_metric = lambda name, value: (names.add(name), log(self, name, value))
     found = calculate(self, inputs, *rest)
     note = {
-        "rows": self.train_dataset["item_id"], "items": [row["item_id"] for row in inputs],
+        "rows": list(self.train_dataset["item_id"]), "items": [row["item_id"] for row in inputs],
         "keys": sorted(names), "rewards": found.tolist(),
     }
     with open(f"rank-{os.environ['RANK']}.jsonl", "a") as file:

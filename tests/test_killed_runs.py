@@ -29,7 +29,7 @@ RUNS = {
     "sft": ["--num_rows", "24", "--max_steps", "6"],
     "cold_rl": [
         "--num_rows", "64", "--max_steps", "5", "--per_device_train_batch_size", "8",
-        "--num_generations", "4", "--preflight_prompts", "4", "--rollout_steps", "1",
+        "--num_generations", "4", "--preflight_prompts", "12", "--rollout_steps", "1",
     ],
 }  # fmt: skip
 
