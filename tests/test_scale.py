@@ -1,7 +1,7 @@
 """The same training on one process and on several: losses, rows, and what reaches the trainer.
 
-    python -m pytest tests/test_scale.py -m slow          # two processes on the CPU, gloo
-    python -m pytest tests/test_scale.py -m deepspeed     # ZeRO-2 and ZeRO-3, where DeepSpeed is installed
+python -m pytest tests/test_scale.py -m slow          # two processes on the CPU, gloo
+python -m pytest tests/test_scale.py -m deepspeed     # ZeRO-2 and ZeRO-3, where DeepSpeed is installed
 """
 
 from __future__ import annotations
