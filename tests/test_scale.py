@@ -248,7 +248,7 @@ def test_the_vllm_server_is_started_as_trl_wants_it():
 @pytest.mark.vllm
 def test_vllm_knows_every_option_of_its_server():
     pytest.importorskip("vllm")
-    from vllm.entrypoints.openai.cli_args import make_arg_parser
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
     parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(["--model", *printed()[2:]])

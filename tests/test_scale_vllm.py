@@ -42,7 +42,7 @@ def recipe(*arguments: str, cwd: Path, prefix: tuple[str, ...] = ()) -> str:
         "--output_dir",
         "run",
     ]
-    finished = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=1500)
+    finished = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=2800)
     assert finished.returncode == 0, finished.stderr[-4000:]
     return finished.stdout
 

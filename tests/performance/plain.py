@@ -57,6 +57,7 @@ def correctness(completions: list[Any], answer: list[str], **_: Any) -> list[flo
 
 def _settings(kind: type, config: dict[str, Any], out: str) -> Any:
     names = {one.name for one in fields(kind)} - {"output_dir", "report_to", "deepspeed"}
+    names -= {"generation_batch_size"}  # trl works it out from steps_per_generation
     given = {name: config[name] for name in names & config.keys() if config[name] is not None}
     dtype = {"dtype": config.get("dtype") or "auto"}
     return kind(output_dir=out, report_to=[], **{**given, "model_init_kwargs": dtype})
