@@ -31,7 +31,7 @@ WINDOW = 3  # entries of the log that are averaged
 COLLAPSED = 0.5  # of the trace length at the beginning
 PARTED = 0.10  # published following ahead of robust following, more than at the beginning
 # Mean difference of a token's log-probability in vLLM and in the trainer; rounding alone makes about 0.001 in
-# float32 and 0.02 in bfloat16. What is four times that of the first generation is too much, between these bounds.
+# float32 and 0.02 in bfloat16. Four times that of the first generation is too much, between these bounds.
 STALE_GROWTH, STALE_LEAST, STALE_MOST = 4.0, 0.01, 0.1
 
 TRACE, ROBUST, PUBLISHED, ALIKE, DIFFERENCE = (
