@@ -3,20 +3,21 @@
 # recipes against plain trl scripts. Less than 8 minutes on one H200; on a CPU everything is smaller and in
 # float32. What the machine lacks comes from tests/gpu/wheels (pack.sh).
 #
-#   tests/gpu/check.sh [OUT]     a folder for the figures and logs; default: a temporary one
+#   tests/gpu/check.sh [OUT]     an empty folder for the figures and logs; default: a temporary one
 #   PYTHON                       with torch, transformers, peft and accelerate; default python3
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 out=${1:-$(mktemp -d)}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
+[ -z "$(ls -A "$out")" ] || { echo "check.sh: $out is not empty; name another folder" >&2; exit 2; }
 python=${PYTHON:-python3}
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false TRL_EXPERIMENTAL_SILENCE=1
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 
 # riftk as it would be installed, out of links: neither a build nor anything in the checkout is needed.
 site=$out/site
-rm -rf "$site" && mkdir -p "$site/riftk"
+mkdir -p "$site/riftk"
 ln -s "$root"/riftk/* "$site/riftk/"
 for part in rewards data_synth recipes accelerate_configs; do ln -s "$root/$part" "$site/riftk/$part"; done
 mkdir "$site/riftk.dist-info"
