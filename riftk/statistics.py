@@ -175,6 +175,9 @@ def mean_of_ratios(
     value = sum(of_each) / ratios
     if items < 2 or not n:
         return Estimate(value, None, None, n, None)
+    if value in (0.0, 1.0):  # all draws would be alike: as if each item had said it once
+        once = int((counts.sum(axis=1) > 0).sum())
+        return replace(proportion(int(value) * once, once, level), n=n)
     draws = np.zeros(resamples)
     for column in range(ratios):  # one seed: each draw takes the same items for every ratio
         drawn = _resampled_ratios(sums[:, column], counts[:, column], resamples, seed)
@@ -182,9 +185,6 @@ def mean_of_ratios(
     there = draws[~np.isnan(draws)]
     if there.size < LEVEL * resamples:
         return Estimate(value, None, None, n, None)
-    if value in (0.0, 1.0):  # all draws are alike: as if each item had said it once
-        once = int((counts.sum(axis=1) > 0).sum())
-        return replace(proportion(int(value) * once, once, level), n=n)
     low, high = np.quantile(there, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, float(low), float(high), n, float(there.std(ddof=1)))
 

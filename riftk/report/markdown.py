@@ -140,6 +140,8 @@ def _wordings(report: Report, task: str, of_task: str) -> list[str]:
         if (key := f"{metric},{book}") in estimates
     ]
     parts = [f"## Standard and non-standard instructions{of_task}", _figures(report, task, rows)]
+    if len(evaluations(report)) == 2:
+        parts.append("Differences are over the same questions, of the IFFR over those that both have solved.")
     for when in evaluations(report):
         header, texts = iffr_table(report[when], task)
         parts += [f"Over the wordings, in percent ({column(report, when)}):", table(header, texts)]
