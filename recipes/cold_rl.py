@@ -132,8 +132,7 @@ def train(job: Job, rows: list[dict[str, Any]]) -> None:
         peft_config=get_peft_config(job.model),
         callbacks=[monitor, *job.callbacks()],
     )
-    trainer.train(resume_from_checkpoint=job.run.last_checkpoint())
-    job.finish_training(trainer)
+    job.run_training(trainer)
 
 
 if __name__ == "__main__":

@@ -306,6 +306,19 @@ class CheckpointEvaluation(TrainerCallback):
             state.best_model_checkpoint = str(run.checkpoint(best.step))
 
 
+class AlreadyTrained(Exception):
+    """The checkpoint that a training resumes from is its last: the model is loaded, nothing is left to do."""
+
+
+class NoFurtherStep(TrainerCallback):
+    """Ends a training that resumes from its last checkpoint, as a run does that was killed before it was
+    finished. Transformers would take a step more: it looks at the number of steps after each of them."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if state.global_step >= state.max_steps:
+            raise AlreadyTrained
+
+
 def _spread(count: int, wanted: int) -> list[int]:
     """Up to `wanted` places among `count`, evenly spread."""
     return [place * count // wanted for place in range(wanted)] if count > wanted else list(range(count))

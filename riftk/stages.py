@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -181,8 +182,7 @@ class Job:
             peft_config=get_peft_config(self.model),
             callbacks=self.callbacks(),
         )
-        trainer.train(resume_from_checkpoint=self.run.last_checkpoint())
-        self.finish_training(trainer)
+        self.run_training(trainer)
 
     def prepare_training(self, **model_options: Any) -> None:
         """Point the trainer's configuration into the run folder; every evaluated step is a checkpoint."""
@@ -193,14 +193,25 @@ class Job:
             self.training.save_steps = int(self.training.eval_steps)
 
     def callbacks(self) -> list[Any]:
-        """Callbacks that every recipe's trainer has: the curve, where `eval_steps` asks for one."""
-        from riftk.monitoring import CheckpointEvaluation
+        """Callbacks that every recipe's trainer has, in their order: the curve, where `eval_steps` asks for
+        one, and no step after the last."""
+        from riftk.monitoring import CheckpointEvaluation, NoFurtherStep
 
-        return [CheckpointEvaluation(self)] if self.training.eval_steps else []
+        curve = [CheckpointEvaluation(self)] if self.training.eval_steps else []
+        return [*curve, NoFurtherStep()]
 
-    def finish_training(self, trainer: Any) -> None:
-        """Make `final/` from the checkpoint that the rule picks, or from the last state of the trainer, and
-        mix it with the model before training where a share is asked for (see `riftk.averaging`)."""
+    def run_training(self, trainer: Any) -> None:
+        """Train, from the newest checkpoint on. Make `final/` from the checkpoint that the rule picks, or
+        from the last state of the trainer, and mix it with the model before training where a share is asked
+        for (see `riftk.averaging`).
+
+        Args:
+            trainer: with the `callbacks` of this job as its last ones.
+        """
+        from riftk.monitoring import AlreadyTrained
+
+        with suppress(AlreadyTrained):
+            trainer.train(resume_from_checkpoint=self.run.last_checkpoint())
         trainer.save_state()  # its whole log, also where the newest checkpoint is not kept
         chosen = self._chosen()
         if chosen is None or chosen.step == trainer.state.global_step:
