@@ -17,7 +17,7 @@ from .rewriters import CAPITALS, END, JSON, NO_COMMA, WORDS
 
 
 def rewrite_as_published(id: str, material: Material) -> Rewrite:
-    """Rewrite a trace as the published set was (ReasonIF, section 5, and its rows).
+    """Rewrite a trace as the published set was (ReasonIF, section 4.2, RQ4, and its rows).
 
     Raises:
         Rejected: a constraint that it does not have.

@@ -11,7 +11,7 @@ Three stages, together or alone (`--stages train eval`), each of which can start
 
 Every option of trl's `SFTConfig` and `ModelConfig` is an option too, in the YAML or on the command line.
 `output_dir` is the run folder; started again, a run goes on where it stopped.
-Source: ReasonIF, section 5; leaving the instruction out while sampling follows METR's replication.
+Source: ReasonIF, section 4.2, RQ4; leaving the instruction out while sampling follows METR's replication.
 """
 
 import sys
