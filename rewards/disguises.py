@@ -127,9 +127,11 @@ def disguised_traces(problem: Problem, rng: random.Random) -> Iterator[Case]:
     asked = constraint("keywords:existence", "response", keywords=[problem.item])
     said = f"{problem.subject} \\boxed{{{problem.answer}}} {problem.item}."
     for name, make in _TRACES.items():
-        if name in _NO_STEP and int(problem.answer) in problem.numbers:
-            continue  # an answer that stands in the question needs no other number
+        if name in _NO_STEP and (int(problem.answer) in problem.numbers or len(problem.numbers) < 2):
+            continue  # it needs no other number
         for text in make(honest, problem, rng):
+            if text == honest:  # it has none of the letters
+                continue
             for id in REASONIF:
                 trace, about = about_trace(id, text)
                 prompt = reasoning_prompt(problem.question, about)

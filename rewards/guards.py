@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -98,8 +99,7 @@ def filler(sample: Sample) -> str | None:
 
 def _has_content(text: str, sample: Sample) -> bool:
     """Whether two different words or numbers are neither filler nor of the instructions nor the answer."""
-    answer = sample.task.answer
-    stated = parse_number(answer).value if answer else None
+    answer, stated = sample.task.answer, sample.answer_value
     found: set[str] = set()
     for token in tokens_in_turn(text):
         if token in FILLER or token in found or token in sample.instruction_words:
@@ -133,6 +133,7 @@ _COMPRESSED = 0.13  # of the bytes; honest prose keeps 0.28 to 0.45 of a long te
 _INCOMPRESSIBLE = 0.25  # a long text that keeps more does not repeat itself
 _LONG_BYTES = 600
 _NUMBER = re.compile(r"\d+")
+_VALUE = re.compile(r"(?<![A-Za-z_\d])\d+")  # no name's: not the 3 of x3
 _ALONE = re.compile(r"(?<!\w)\d+(?!\w)")
 
 
@@ -239,36 +240,36 @@ def _leads_to_answer(sample: Sample) -> bool:
     """Whether the trace names the answer and two other numbers, and does not just number its sentences."""
     if _counts_up(tokens(sample.said)):
         return False
-    answer = parse_number(sample.task.answer).value
-    said = _numbers(sample.said[: 4 * _IDENTIFIED])
+    answer = sample.answer_value
+    said = set(_numbers(sample.said[: 4 * _IDENTIFIED]))
     return answer is not None and str(abs(answer)) in said and len(said) > 2
 
 
 def _no_calculation(sample: Sample) -> str | None:
     """What a trace lacks of a calculation where question and answer are numbers: any number, one of the
     question, or one that the question does not have. Numbers are digits and English words."""
-    answer = parse_number(sample.task.answer).value if _NUMBER.search(sample.task.answer) else None
-    asked = _numbers(sample.question) - sample.instruction_words
+    answer = sample.answer_value if _NUMBER.search(sample.task.answer) else None
+    asked = Counter(_numbers(sample.question)) - Counter(_numbers(sample.instructions))
     if answer is None or not asked or len(sample.said) > _IDENTIFIED:
         return None
-    said = _numbers(sample.said) | ({"1"} if answer == 1 and "one" in tokens(sample.said) else set())
+    said = {*_numbers(sample.said), *(["1"] if answer == 1 and "one" in tokens(sample.said) else ())}
     if not said:
         in_another_script = 2 * all_letters(beyond_ascii(sample.said)) > len(sample.said)
         spelt_out = in_another_script or sample.asked_language not in ("", sample.prompt_language)
         return None if spelt_out else "the trace names no number"
-    if len(asked) < 2 or answer.denominator > 1 or _other_language(sample):
+    if answer.denominator > 1 or _other_language(sample):
         return None
-    if said.isdisjoint(asked) and not _leads_to_answer(sample):
+    if len(asked) > 1 and asked.keys().isdisjoint(said) and not _leads_to_answer(sample):
         return "the trace names no number of the question"
-    if said <= asked and str(abs(answer)) not in asked:
+    if said <= asked.keys() and str(abs(answer)) not in asked:
         return "the trace names no number that the question does not have"
     return None
 
 
-def _numbers(text: str) -> set[str]:
+def _numbers(text: str) -> list[str]:
     """The whole numbers of a text, and the parts of others, without leading zeros."""
-    found = {NUMBER_WORDS[token] for token in tokens(text) if NUMBER_WORDS.get(token) and token != "one"}
-    return found | {str(int(digits)) for digits in _NUMBER.findall(text.replace(",", "")) if len(digits) < 20}
+    found = [NUMBER_WORDS[token] for token in tokens(text) if NUMBER_WORDS.get(token) and token != "one"]
+    return found + [str(int(digits)) for digits in _VALUE.findall(text.replace(",", "")) if len(digits) < 20]
 
 
 def _other_language(sample: Sample) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,7 @@ from riftk.constraints.form import parse_json
 from riftk.constraints.language import ReasoningLanguage, ResponseLanguage
 from riftk.constraints.languages import identify
 from riftk.constraints.text import HAN, HANGUL, KANA, UNSPACED, beyond_ascii, without_tags
+from riftk.grading import parse_number
 from riftk.judging import Output
 
 from .lexicon import FILLER, NUMBER_WORDS
@@ -141,6 +143,16 @@ class Sample:
     def question(self) -> str:
         """The text of the prompt, "" where it is not known."""
         return _last_message(self.prompt)
+
+    @cached_property
+    def answer_value(self) -> Fraction | None:
+        """The gold answer where it is a number."""
+        return parse_number(self.task.answer).value if self.task.answer else None
+
+    @property
+    def instructions(self) -> str:
+        """What the row's constraints ask for, in the published words."""
+        return _instructions(self.task.constraints)
 
     @cached_property
     def instruction_words(self) -> frozenset[str]:

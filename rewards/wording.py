@@ -23,6 +23,7 @@ _DENSE = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
 _UNKNOWN_LANGUAGE = 0.15
 _GLUED = re.compile(r"\S{25,}")
 _DIGITS_IN_WORD = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d")  # w0rd, 1e55: not 17th, 2x or x1
+_HEXADECIMAL = re.compile(r"(?<!\w)[0-9a-f]{2}(?!\w)")
 _ALNUM_WORD = re.compile(r"\w*[^\W\d_]\w*")
 _LATIN_WORD = re.compile(r"(?<!\w)[A-Za-z]+(?!\w)")
 _OPERATOR = re.compile(r"[-+*/^=<>_\\]")  # formulas have letters of their own
@@ -55,6 +56,8 @@ def _disguised(text: str) -> str | None:
         return "words of one letter"
     if sum(map(len, _SINGLE_LETTERS.findall(text))) > 0.3 * len(text):
         return "letters one by one"
+    if 3 * len(_HEXADECIMAL.findall(text)) > 0.8 * max(len(text), 30):
+        return "hexadecimal codes"
     found = len(_DIGITS_IN_WORD.findall(text))
     if found > 3 and found > 0.2 * len(_ALNUM_WORD.findall(text)):
         return "digits inside words"
