@@ -22,7 +22,7 @@ from riftk.rewards import Score, Scoring, score
 from riftk.rewards.completions import read_completion
 from riftk.rewards.tasks import read_task
 from riftk.rows import RowError, read_jsonl, write_jsonl
-from riftk.runs import RunError
+from riftk.runs import RunError, free_memory
 from riftk.selection import choose, point_folder, read_curve
 
 WATCHED = 64  # completions of a batch, on each rank, that are judged for the log
@@ -295,6 +295,7 @@ class CheckpointEvaluation(TrainerCallback):
         from accelerate import PartialState
 
         run = self._job.run
+        free_memory()  # on every rank: each one's GPU takes part
         if self._job.is_main and not (point_folder(run.path, step) / "results.json").is_file():
             try:
                 self._job.evaluate_step(step)

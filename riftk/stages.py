@@ -20,7 +20,7 @@ from riftk.paths import resolve
 from riftk.report import write_report
 from riftk.report.tracking import track, tracked
 from riftk.report.training import training_log
-from riftk.runs import RunFolder, open_run, riftk
+from riftk.runs import RunFolder, free_memory, open_run, riftk
 from riftk.selection import Point, choose, point_folder, read_curve
 from riftk.supervision import check_template
 from riftk.training import (
@@ -127,7 +127,7 @@ class Job:
         items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir, **items}
         items["limits"] = self.word_limits()
         options = generation_options(self, args.eval_temperature, args.eval_top_p)
-        _free_memory()
+        free_memory()
         riftk("eval", model=model, out=out, benchmarks=args.benchmarks, **items, **options)
 
     def word_limits(self) -> str | None:
@@ -339,17 +339,6 @@ def _copy_model(checkpoint: Path, final: Path) -> None:
     shutil.copytree(checkpoint, part, ignore=shutil.ignore_patterns(*_TRAINER_STATE))
     shutil.rmtree(final, ignore_errors=True)
     part.replace(final)
-
-
-def _free_memory() -> None:
-    """Give back the GPU memory of a trainer that is gone; the process that evaluates needs it."""
-    import gc
-
-    import torch
-
-    gc.collect()
-    if torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
 
 
 def _state() -> Any:

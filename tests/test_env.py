@@ -288,7 +288,8 @@ def test_a_plan_needs_neither_gpu_nor_hub():
     finished = run("--plan", "pkg://riftk.recipes/configs/cold_rl/qwen2.5-7b.yaml", "--gpus", "8")
     assert finished.returncode == 0, finished.stderr
     assert "7.62 B parameters in bfloat16, all parameters" in finished.stdout
-    assert "take accelerate_configs/" in finished.stdout
+    assert "take accelerate_configs/zero3.yaml (--num_processes 8)" in finished.stdout
+    assert "LoRA of rank 16 instead (--use_peft): of 80 GiB: take" in finished.stdout
 
 
 @pytest.mark.parametrize(

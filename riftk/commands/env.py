@@ -50,12 +50,18 @@ def env(
 
 def _print_plan(config: str, gpus: int | None, gpu_memory: float | None) -> None:
     from riftk.planning import GIB, make_plan, usual_machine
+    from riftk.planning.memory import ALL_LINEAR
 
     if (gpus is not None and gpus < 1) or (gpu_memory is not None and gpu_memory <= 0):
         raise ValueError("--gpus and --gpu-memory must be positive")
     count, size = usual_machine()
     size = int(gpu_memory * GIB) if gpu_memory else size
-    print("\n".join(make_plan(_options(config), gpus or count, size).lines()))
+    options = _options(config)
+    adapts = bool(options["use_peft"])
+    other = {**options, "use_peft": not adapts, "lora_target_modules": [ALL_LINEAR]}
+    print("\n".join(make_plan(options, gpus or count, size).lines()))
+    way = "all parameters instead" if adapts else f"LoRA of rank {other['lora_r']} instead (--use_peft)"
+    print(f"{way}: {make_plan(other, gpus or count, size).advice()}")
 
 
 def _options(config: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from .layouts import Layout
 from .shapes import Shape
 
 GIB = 1 << 30
+ALL_LINEAR = "all-linear"
 MARGIN = 0.9  # of a GPU's memory, for all that is counted here
 # trl/kernels/chunked_logprob.py
 _TILE_TOKENS, _TILE_VOCAB = 4096, 32768
@@ -25,10 +26,10 @@ _BUCKETS, _GATHERED = 2 * 500_000_000, 1_000_000_000
 
 @dataclass(frozen=True)
 class Lora:
-    """An adapter: its rank, and the linear layers it is put beside (`("all-linear",)` for every one)."""
+    """An adapter: its rank, and the linear layers it is put beside (`(ALL_LINEAR,)` for every one)."""
 
     rank: int
-    targets: tuple[str, ...] = ("all-linear",)
+    targets: tuple[str, ...] = (ALL_LINEAR,)
 
     def parameters(self, shape: Shape) -> int:
         """`rank x (in + out)` for every matrix: one of `rank x in` and one of `out x rank`.
@@ -37,9 +38,9 @@ class Lora:
             ValueError: a target that the model does not have.
         """
         matrices = shape.matrices()
-        names = matrices if "all-linear" in self.targets else self.targets
+        names = matrices if ALL_LINEAR in self.targets else self.targets
         if missing := [name for name in names if name not in matrices]:
-            raise ValueError(f"LoRA target {missing[0]!r} is none of {', '.join(matrices)}, all-linear")
+            raise ValueError(f"LoRA target {missing[0]!r} is none of {', '.join(matrices)}, {ALL_LINEAR}")
         return shape.layers * sum(self.rank * sum(matrices[name]) for name in names)
 
 
