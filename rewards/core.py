@@ -125,6 +125,7 @@ class Score:
             "followed_response": response,
             "unclosed": self.unclosed,
             "degenerate": float(bool(self.guard)),
+            "errored": float(bool(self.error)),
             "has_score": float(self.score is not None),
             "has_answer": float(self.correct is not None),
             "has_reasoning": float(self.reasoning is not None),
@@ -232,7 +233,10 @@ def _task(row: Mapping[str, Any]) -> Task | str:
 
 
 def _guarded(*arguments: Any) -> Score:
-    """What `_score_output` gives; a fault of riftk's own is logged, and costs one reward and not the run."""
+    """What `_score_output` gives; a fault of riftk's own costs one reward and not the run.
+
+    The first of a kind is logged with its traceback; each is in its `Score`, and their share is a metric.
+    """
     try:
         return _score_output(*arguments)
     except Exception as error:

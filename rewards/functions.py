@@ -137,7 +137,7 @@ def shares(
     """
     count = len(found)
     floats = [one.to_floats() for one in found]
-    keys = ["format", "unclosed"]
+    keys = ["format", "unclosed", "errored"]
     keys += ["correct", "has_answer"] if "correct" in parts else []
     keys += ["followed", "strict", "has_reasoning", "has_response"] if "followed" in parts else []
     keys += ["followed_reasoning", "followed_response"] if "followed" in parts else []

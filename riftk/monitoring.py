@@ -249,6 +249,7 @@ class RolloutMonitor(TrainerCallback):
             "verdicts": verdicts,
             "guard": judged.guard,
             "guard_reason": judged.guard_reason,
+            "error": judged.error,
         }
 
 
@@ -331,7 +332,12 @@ def _show(rollouts: Sequence[Mapping[str, Any]], step: int) -> None:
     from rich.text import Text
 
     table = Table(
-        "earned", "correct", "followed, and why (robust rules)", "guard", "completion", show_lines=True
+        "earned",
+        "correct",
+        "followed, and why (robust rules)",
+        "guard or error",
+        "completion",
+        show_lines=True,
     )
     table.title = f"rollouts at step {step}"
     for rollout in rollouts:
@@ -342,9 +348,9 @@ def _show(rollouts: Sequence[Mapping[str, Any]], step: int) -> None:
             for one in rollout["verdicts"]
         )
         correct = {None: "–", 1.0: "yes"}.get(rollout["correct"], "no")
-        guard = ": ".join(filter(None, (rollout["guard"], rollout["guard_reason"])))
+        stopped = rollout["error"] or ": ".join(filter(None, (rollout["guard"], rollout["guard_reason"])))
         # Plain text: nothing that a model wrote is taken for markup.
-        table.add_row(*map(Text, (rewards, correct, why, guard, _clip(rollout["completion"]))))
+        table.add_row(*map(Text, (rewards, correct, why, stopped, _clip(rollout["completion"]))))
     Console().print(table)
 
 

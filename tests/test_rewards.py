@@ -228,6 +228,22 @@ def test_logged_keys_never_change():
     assert logs[0] == logs[1]
 
 
+def test_a_fault_while_judging_costs_one_reward_and_shows(caplog, monkeypatch):
+    def fails_on_one(sample):
+        if "nine" in sample.output.completion.response:
+            raise ZeroDivisionError("by mistake")
+
+    monkeypatch.setattr("riftk.rewards.core.find_degenerate", fails_on_one)
+    metrics: dict[str, float] = {}
+    texts = [GOOD, GOOD.replace("Tom has eight", "Tom has nine"), GOOD, GOOD]
+    with caplog.at_level(logging.WARNING, "riftk.rewards"):
+        earned = GatedReward()(completions=texts, log_metric=metrics.__setitem__, **columns(4))
+    assert earned == [1.0, None, 1.0, 1.0]
+    assert metrics[f"{GatedReward().__name__}/errored"] == 0.25
+    assert "by mistake" in caplog.text
+    assert "Traceback" in caplog.text
+
+
 HOSTILE = [
     "",
     "\x00\xff" * 50,
