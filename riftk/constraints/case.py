@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from itertools import islice
 
-from .base import Constraint, Verdict, broken, constraint, followed
+from .base import SPAN_LIMIT, Constraint, Verdict, broken, constraint, followed
 from .language import judge_language, vacuous
 from .length import RELATIONS, judge_count, whole_number
 from .text import Span, Text, ascii_letter_count, beyond_ascii, prose, without_commands, word_tokens
@@ -24,12 +24,12 @@ def _cased(text: str) -> str:
 
 
 def lower_case_spans(text: str) -> tuple[int, list[Span]]:
-    """Number and spans of small letters that have a capital form."""
+    """Number of small letters that have a capital form, and the spans of the first."""
     return _case_spans(_cased(text), str.islower, str.upper)
 
 
 def upper_case_spans(text: str) -> tuple[int, list[Span]]:
-    """Number and spans of capital letters."""
+    """Number of capital letters, and the spans of the first."""
     return _case_spans(_cased(text), str.isupper, str.lower)
 
 
@@ -39,8 +39,8 @@ def _case_spans(
     letters = sorted(c for c in set(text) if wrong(c) and c.isalpha() and change(c) != c)
     if not letters:
         return 0, []
-    spans = [match.span() for match in re.finditer(f"[{''.join(letters)}]+", text)]
-    return sum(end - start for start, end in spans), spans
+    runs = islice(re.finditer(f"[{''.join(letters)}]+", text), SPAN_LIMIT)
+    return sum(map(text.count, letters)), [run.span() for run in runs]
 
 
 def cased_letters(text: str) -> int:

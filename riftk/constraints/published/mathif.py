@@ -96,8 +96,10 @@ def _word_spans(word: str, text: Text, whole: bool = False) -> list[Span] | None
 
 
 def _in_small_letters(raw: str) -> str | None:
-    """The text in small letters; None with a sign that `re` takes for an i, k or s in another case."""
-    return None if any(sign in raw for sign in "\u0130\u0131\u017f\u212a") else raw.lower()
+    """The text with its ASCII letters small; None with a sign that `re` takes for an i, k or s."""
+    if any(sign in raw for sign in "\u0130\u0131\u017f\u212a"):
+        return None
+    return raw.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def _no_pattern(word: str) -> Verdict:

@@ -88,7 +88,8 @@ class _Profiles:
         keys[:, 1] = before * many + last
         keys[:, 2] = second * (many * many) + keys[:, 1]
         keys[before == self.characters.blank, 2] = 0
-        return self._places.find(keys[~(capital[1:] & capital[:-1])].ravel())
+        in_run = capital[1:] & capital[:-1]
+        return self._places.find((keys[~in_run] if in_run.any() else keys).ravel())
 
 
 class _Characters:
@@ -164,7 +165,9 @@ def _slots(keys: np.ndarray, size: int, level: int) -> np.ndarray:
     import numpy as np
 
     factor = (_GOLDEN + (level << 21)) % (1 << 64)
-    return (keys * np.uint64(factor)) >> np.uint64(65 - size.bit_length())
+    slots = keys * np.uint64(factor)
+    slots >>= np.uint64(65 - size.bit_length())
+    return slots
 
 
 class _Draws:

@@ -10,7 +10,7 @@ from typing import Any
 from ..base import Span, Verdict, broken, followed
 from ..ending import EndChecker, ending_score, last_words
 from ..length import relation_holds, relation_score
-from ..text import Text
+from ..text import Text, beyond_ascii
 
 Rule = Callable[[Any, Text], Verdict]  # (constraint, text)
 _WORD = re.compile(r"\w+")
@@ -68,14 +68,18 @@ def word_matches(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+_FEW = 10  # kinds of characters that are sooner replaced than matched
 _ASCII_WORDS = bytes(code if in_word(chr(code)) else ord(" ") for code in range(128)).ljust(256)
 
 
 def word_match_count(text: str) -> int:
     r"""Number of words as `\w+` finds them."""
-    if text.isascii():
-        return len(text.encode().translate(_ASCII_WORDS).split())
-    return len(word_matches(text))
+    others = set(beyond_ascii(text))
+    if len(others) > _FEW:
+        return len(word_matches(text))
+    for other in others:
+        text = text.replace(other, "a" if other.isalnum() else " ")
+    return len(text.encode().translate(_ASCII_WORDS).split())
 
 
 def judge_word_matches(text: Text, relation: str, limit: float, read: Callable[[str], str] = str) -> Verdict:
