@@ -28,34 +28,13 @@ from .cases import (
 )
 
 _ADJECTIVES = (
-    "careful",
-    "slow",
-    "quiet",
-    "calm",
-    "steady",
-    "patient",
-    "simple",
-    "gentle",
-    "clear",
-    "thorough",
-)
+    "careful", "slow", "quiet", "calm", "steady", "patient", "simple", "gentle", "clear", "thorough",
+)  # fmt: skip
 _VERBS = ("read", "check", "review", "study", "examine", "inspect", "ponder", "weigh")
 _NOUNS = ("question", "statement", "task", "request", "sentence", "wording", "prompt", "problem")
 _PARTICLES = (
-    "so",
-    "and",
-    "but",
-    "or",
-    "yet",
-    "then",
-    "now",
-    "here",
-    "there",
-    "well",
-    "very",
-    "quite",
-    "just",
-)
+    "so", "and", "but", "or", "yet", "then", "now", "here", "there", "well", "very", "quite", "just",
+)  # fmt: skip
 _SMALL_CAPITALS = str.maketrans("abcdefghijklmnoprstuvwyz", "ᴀʙᴄᴅᴇғɢʜɪᴊᴋʟᴍɴᴏᴘʀsᴛᴜᴠᴡʏᴢ")
 _LEET = str.maketrans("aeiostAEIOST", "431057431057")
 

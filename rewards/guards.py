@@ -28,7 +28,7 @@ from riftk.grading import parse_number
 from .hidden import hidden as hidden_in
 from .lexicon import FILLER, NUMBER_WORDS
 from .parts import hollow, stuffing
-from .sample import Sample, content, demanded_phrases, language_of, tokens, tokens_in_turn
+from .sample import EXAMINED_CHARS, Sample, content, demanded_phrases, language_of, tokens, tokens_in_turn
 from .wording import gibberish
 
 Guard = Callable[[Sample], str | None]
@@ -61,7 +61,7 @@ def vacuous(sample: Sample) -> str | None:
     """A trace without words or calculation: empty, dots, the demanded phrase alone, an empty JSON object."""
     if not sample.thinks:
         return None
-    letters = prose_letters(sample.said[:_IDENTIFIED])
+    letters = prose_letters(sample.said[:EXAMINED_CHARS])
     if letters < MIN_LETTERS < len(sample.said):
         letters = prose_letters(sample.said)
     if letters >= MIN_LETTERS or (letter_count(sample.said) and _SUM.search(sample.said)):
@@ -86,12 +86,12 @@ def filler(sample: Sample) -> str | None:
     """A trace that only talks about thinking and answering, counts, or names nothing but the answer."""
     if sample.thinks and not _has_content(sample.said, sample):
         return "the trace says nothing but that there is an answer"
-    if sample.thinks and len(sample.said) < _IDENTIFIED and _only_counts(tokens(sample.said)):
+    if sample.thinks and len(sample.said) < EXAMINED_CHARS and _only_counts(tokens(sample.said)):
         return "the trace counts"
     if len(sample.response) > 200 and not _has_content(sample.response, sample):
         return "the response is filler"
     for name, text in (("trace", sample.said), ("response", sample.response)):
-        words = tokens(text[:_IDENTIFIED])
+        words = tokens(text[:EXAMINED_CHARS])
         if len(words) >= _LONG and sum(word in FILLER for word in words) > _MOSTLY_FILLER * len(words):
             return f"the {name} is mostly filler"
     return None
@@ -196,7 +196,6 @@ def _distinct(found: Sequence[str], size: int) -> float:
 
 # --------------------------------------------------------------------------------- what it is about
 
-_IDENTIFIED = 1000  # characters
 _SURE = 0.4
 _FEW_WORDS = 15  # a trace with fewer needs one word of the prompt, others two
 
@@ -228,7 +227,7 @@ def irrelevant(sample: Sample) -> str | None:
     asked = sample.prompt_content if sample.thinks and sample.question else frozenset()
     if len(asked) < 3:
         return None
-    said = content(sample.said[: 4 * _IDENTIFIED])
+    said = content(sample.said[: 4 * EXAMINED_CHARS])
     needed = 1 if len(said) < _FEW_WORDS else 2
     unrelated = len(asked & said) < needed and not _leads_to_answer(sample)
     if unrelated:
@@ -241,7 +240,7 @@ def _leads_to_answer(sample: Sample) -> bool:
     if _counts_up(tokens(sample.said)):
         return False
     answer = sample.answer_value
-    said = set(_numbers(sample.said[: 4 * _IDENTIFIED]))
+    said = set(_numbers(sample.said[: 4 * EXAMINED_CHARS]))
     return answer is not None and str(abs(answer)) in said and len(said) > 2
 
 
@@ -250,7 +249,7 @@ def _no_calculation(sample: Sample) -> str | None:
     question, or one that the question does not have. Numbers are digits and English words."""
     answer = sample.answer_value if _NUMBER.search(sample.task.answer) else None
     asked = Counter(_numbers(sample.question)) - Counter(_numbers(sample.instructions))
-    if answer is None or not asked or len(sample.said) > _IDENTIFIED:
+    if answer is None or not asked or len(sample.said) > EXAMINED_CHARS:
         return None
     said = {*_numbers(sample.said), *(["1"] if answer == 1 and "one" in tokens(sample.said) else ())}
     if not said:

@@ -1,4 +1,4 @@
-"""Guards on what was asked for in a response: keywords, bullets, highlights, sections that hold no text."""
+"""Guards on parts that were asked for: keywords, capitals, bullets, highlights, sections that say nothing."""
 
 from __future__ import annotations
 
@@ -23,20 +23,9 @@ _LISTING = re.compile(
 _ITEM = re.compile(r"^[ \t]*[*+-][ \t]+(.*)$", re.MULTILINE)
 _HIGHLIGHT = re.compile(r"\*+([^*\n]{1,200})\*+")
 _ORDER = frozenset(
-    (
-        "first",
-        "second",
-        "third",
-        "fourth",
-        "fifth",
-        "last",
-        "next",
-        "bullet",
-        "bullets",
-        "section",
-        "sections",
-    )
-)
+    ("first", "second", "third", "fourth", "fifth", "last", "next",
+     "bullet", "bullets", "section", "sections")
+)  # fmt: skip
 _RUN = 3
 _SPLIT_WORD = 5  # letters of a forbidden word whose letters may not be set apart either
 _CAPITALS = re.compile(r"(?:(?<!\w)[A-Z]{2,}(?!\w)[\s,;.]{1,3}){6,}")

@@ -31,7 +31,7 @@ _NOT_PLAIN = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}{_MARKS}]")
 _STRETCH = 400  # characters
 _DENSE = re.compile(rf"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
 _FENCE = re.compile(r"```\w*\s*([\[{].*[\]}])\s*```|([\[{].*[\]}])", re.DOTALL)
-_IDENTIFIED = 1000  # characters
+EXAMINED_CHARS = 1000  # of a text; its language and wording show there
 _STEM = 5  # letters of a word that its forms have in common
 
 
@@ -178,7 +178,7 @@ class Sample:
 
 def language_of(text: str) -> tuple[str, float]:
     """The language that a text begins in, and its probability; ("", 0.0) for a text without any."""
-    found = identify(" ".join(text[:_IDENTIFIED].lower().split()))
+    found = identify(" ".join(text[:EXAMINED_CHARS].lower().split()))
     return found[0] if found else ("", 0.0)
 
 

@@ -9,9 +9,7 @@ from riftk.constraints.languages import identify
 from riftk.constraints.text import HAN, HANGUL, KANA, UNSPACED, prose
 
 from .lexicon import JOINING
-from .sample import Sample
-
-EXAMINED_CHARS = 1000  # of a trace; language and wording show there
+from .sample import EXAMINED_CHARS, Sample
 
 _ENOUGH_WORDS = 25
 _SOME_WORDS = 12
