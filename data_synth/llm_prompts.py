@@ -39,7 +39,7 @@ _KEEP = (
 )
 
 
-def _language(args: Mapping[str, Any], limit: int) -> str:
+def _language(args: Mapping[str, Any]) -> str:
     name = REASONIF_LANGUAGES[args["language"]]
     return (
         f"Translate the notes below into {name}: all of them, from the first sentence to the last, as "
@@ -47,7 +47,8 @@ def _language(args: Mapping[str, Any], limit: int) -> str:
     )
 
 
-def _words(args: Mapping[str, Any], limit: int) -> str:
+def _words(args: Mapping[str, Any]) -> str:
+    limit = max(int(TARGET * (args["num_words"] - 1)), 1)
     return (
         f"Shorten the notes below to at most {limit} words. Keep the computations that the result rests on, "
         "and the conclusion with the result; leave out repetitions, doubts and asides. Change no number and "
@@ -56,7 +57,7 @@ def _words(args: Mapping[str, Any], limit: int) -> str:
     )
 
 
-def _existence(args: Mapping[str, Any], limit: int) -> str:
+def _existence(args: Mapping[str, Any]) -> str:
     words = ", ".join(f'"{word}"' for word in args["keywords"])
     return (
         f"Rewrite the notes below so that each of these words occurs in them: {words}. Change as little as "
@@ -64,7 +65,7 @@ def _existence(args: Mapping[str, Any], limit: int) -> str:
     )
 
 
-def _frequency(args: Mapping[str, Any], limit: int) -> str:
+def _frequency(args: Mapping[str, Any]) -> str:
     wanted = f"{args['relation']} {args['frequency']} times"
     return (
         f'Rewrite the notes below so that the word "{args["keyword"]}" occurs in them {wanted}. Change as '
@@ -72,7 +73,7 @@ def _frequency(args: Mapping[str, Any], limit: int) -> str:
     )
 
 
-def _forbidden(args: Mapping[str, Any], limit: int) -> str:
+def _forbidden(args: Mapping[str, Any]) -> str:
     words = ", ".join(f'"{word}"' for word in args["forbidden_words"])
     return (
         f"Rewrite the notes below without any of these words, in capital or small letters: {words}. Put "
@@ -80,7 +81,7 @@ def _forbidden(args: Mapping[str, Any], limit: int) -> str:
     )
 
 
-PROMPTS: dict[str, Callable[[Mapping[str, Any], int], str]] = {
+PROMPTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     LANGUAGE: _language,
     WORDS: _words,
     EXISTENCE: _existence,
@@ -94,10 +95,10 @@ class Exchange:
     """One rewrite by an LLM: what is asked, and what became of it so far.
 
     Args:
-        constraint: the rule that the text has to follow, arguments known.
+        constraint: the rule that the text has to follow, arguments known; a word limit is what it leaves
+            for this trace, without the words that later rewriters will add.
         text: the trace as it is.
         answer: what the response says, "" where that is not known.
-        limit: words that a word limit leaves for this trace, 0 for other constraints.
         refused: (answer, what was wrong with it) of the last try; empty at the first.
         tries: requests so far.
     """
@@ -105,14 +106,13 @@ class Exchange:
     constraint: Constraint
     text: str
     answer: str
-    limit: int = 0
     refused: tuple[str, str] | tuple[()] = ()
     tries: int = 0
 
     @property
     def messages(self) -> tuple[dict[str, str], ...]:
         """The conversation to send."""
-        asked = PROMPTS[self.constraint.id](self.constraint.args, max(int(TARGET * (self.limit - 1)), 1))
+        asked = PROMPTS[self.constraint.id](self.constraint.args)
         first = {"role": "user", "content": f"{asked}\n\n{self.text}"}
         if not self.refused:
             return (first,)

@@ -80,7 +80,7 @@ def go_on(config: SynthConfig, draft: Draft, generation: Generation) -> Draft:
         wrong = f"{rejected.reason} ({rejected.detail})" if rejected.detail else rejected.reason
         return replace(draft, exchange=replace(exchange, refused=(said, wrong), tries=tries))
     if config.is_paper and exchange.constraint.id == WORDS:
-        text = first_words(text, exchange.limit)
+        text = first_words(text, exchange.constraint.args["num_words"])
     return _advance(
         config, _stepped(replace(draft, exchange=None), Rewrite(text, dict(draft.args[draft.todo[0]])))
     )
@@ -153,11 +153,10 @@ def _with_known_args(config: SynthConfig, draft: Draft) -> Draft:
 def _exchange(draft: Draft) -> Exchange:
     place = draft.todo[0]
     id, args = draft.seed.ids[place], draft.args[place]
-    limit = 0
     if id == WORDS:
         limit = int(args["num_words"]) - _reserve(draft)
         if limit < 2:
             raise Rejected("the word limit leaves no room for the trace", f"{limit} words")
         args = {**args, "num_words": limit}
     constraint = parse_constraint({"id": id, "args": args, "target": "reasoning"})
-    return Exchange(constraint, draft.text, draft.trace.answer, limit)
+    return Exchange(constraint, draft.text, draft.trace.answer)

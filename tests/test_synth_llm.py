@@ -70,8 +70,7 @@ def outcomes_of(folder: Path) -> list[dict]:
 
 
 def exchange(id: str, text: str, **args) -> Exchange:
-    limit = args.get("num_words", 0)
-    return Exchange(parse_constraint({"id": id, "args": args, "target": "reasoning"}), text, "12", limit)
+    return Exchange(parse_constraint({"id": id, "args": args, "target": "reasoning"}), text, "12")
 
 
 TRACE = "First, Anna has 10 pens, and 5 more make 10 + 5 = 15. She gives 3 away, so 12 are left in the end."
