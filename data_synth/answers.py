@@ -18,6 +18,11 @@ from .spending import Spending
 Messages = Sequence[Mapping[str, str]]
 
 
+def settings_of(engine: Engine) -> dict[str, str]:
+    """The settings of an engine that its answers depend on."""
+    return {name: value for name, value in engine.describe().items() if name not in RECORDED_ONLY}
+
+
 class Answers:
     """Asks an engine, and a store first.
 
@@ -34,8 +39,7 @@ class Answers:
 
     def __init__(self, engine: Engine, sampling: Sampling, path: Path, run: str, spending: Spending) -> None:
         self._engine, self._sampling, self._run, self._spending = engine, sampling, run, spending
-        described = {k: v for k, v in engine.describe().items() if k not in RECORDED_ONLY}
-        self._context = json.dumps([described, asdict(sampling)], sort_keys=True)
+        self._context = json.dumps([settings_of(engine), asdict(sampling)], sort_keys=True)
         self._store = sqlite3.connect(path, isolation_level=None, timeout=60)
         # A killed process loses nothing by this, a machine without power the last answers.
         self._store.execute("PRAGMA journal_mode=WAL")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+ENGINE_FAILED = "the engine failed"  # the reason of what is asked again by the next start
+
 
 class Rejected(Exception):
     """A row that is dropped; the run goes on.

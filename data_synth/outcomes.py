@@ -11,14 +11,13 @@ from riftk.rows import Row
 
 from .config import SynthConfig
 from .decontaminate import Match
-from .errors import Rejected
+from .errors import ENGINE_FAILED, Rejected
 from .filters import rule_talk
 from .rewriting import Draft
 from .seeds import Seed, make_prompt
 from .verification import followed, judge, verify
 
 Outcome = dict[str, Any]
-ENGINE_FAILED = "the engine failed"
 
 
 def is_failure(outcome: Outcome) -> bool:
@@ -49,19 +48,21 @@ def finish(config: SynthConfig, model: str, draft: Draft) -> Outcome:
     try:
         constraints = draft.constraints
         after = verify(config, seed, constraints, draft.text, trace.response)
-        talk = _talk(seed, trace.reasoning)
+        talk = rule_talk(trace.reasoning, seed.problem.question) if seed.ids else ""
         if talk and not config.rule_talk:
             raise Rejected("talk about the rule", talk)
     except Rejected as rejected:
         return rejection(seed, draft.attempt, "verify", rejected)
-    row = _row(config, seed, constraints, draft.text, trace.response)
+    prompt, wordings = make_prompt(config, seed, constraints)
+    row = _row(seed, prompt, constraints)
+    row |= {"reasoning": draft.text, "response": trace.response}
     row["synth"] = {
         "model": model,
         "rewriter": " + ".join(draft.used) or "none",
         "llm": config.llm if draft.llm_tries else "",
         "llm_tries": draft.llm_tries,
         "shape": draft.shape,
-        "instructions": list(make_prompt(config, seed, constraints)[1]),
+        "instructions": list(wordings),
         "trace_sha256": hashlib.sha256(trace.reasoning.encode()).hexdigest(),
         "attempts": draft.attempt,
     }
@@ -81,17 +82,8 @@ def _head(seed: Seed, attempt: int) -> Outcome:
     return {"key": f"{seed.item_id}/{attempt}", "attempt": attempt, "constraint": seed.kind}
 
 
-def _talk(seed: Seed, trace: str) -> str:
-    """How the trace of a row with an instruction talks about it; words of the question are no such talk."""
-    talk = rule_talk(trace) if seed.ids else ""
-    return "" if talk.lower() in seed.problem.question.lower() else talk
-
-
-def _row(
-    config: SynthConfig, seed: Seed, constraints: Sequence[Constraint], reasoning: str, response: str
-) -> dict[str, Any]:
-    """A row of the dataset, the instruction in its prompt."""
-    prompt, _ = make_prompt(config, seed, constraints)
+def _row(seed: Seed, prompt: str, constraints: Sequence[Constraint]) -> dict[str, Any]:
+    """A row of the dataset without its completion."""
     row = Row(
         item_id=seed.item_id,
         prompt=({"role": "user", "content": prompt},),
@@ -100,4 +92,4 @@ def _row(
         constraints=tuple(constraints),
         source=seed.problem.source,
     )
-    return {**row.to_dict(), "reasoning": reasoning, "response": response}
+    return row.to_dict()

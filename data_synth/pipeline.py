@@ -26,16 +26,16 @@ from pathlib import Path
 from typing import Any
 
 from riftk.constraints import CHECKER_VERSION
-from riftk.engines.base import RECORDED_ONLY, Engine, Generation, Sampling
+from riftk.engines.base import Engine, Generation, Sampling
 from riftk.runs import RunFolder, open_run
 
-from .answers import Answers
+from .answers import Answers, settings_of
 from .config import SynthConfig
 from .decontaminate import Index, load_index
-from .errors import Rejected, SynthesisError
+from .errors import ENGINE_FAILED, Rejected, SynthesisError
 from .finishing import DATASET, finish_dataset, read_yields, write_yields
 from .journal import Part, part_path
-from .outcomes import ENGINE_FAILED, Outcome, contaminated, finish, is_failure, rejection
+from .outcomes import Outcome, contaminated, finish, is_failure, rejection
 from .rewriting import Draft, begin, go_on
 from .sampling import accept, request
 from .seeds import Seed, derived_seed
@@ -63,12 +63,12 @@ class SynthResult:
     usage: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        begin = "already finished: " if self.was_finished else ""
+        opening = "already finished: " if self.was_finished else ""
         where = (
             f"in {self.dataset}" if self.dataset else "kept; put the shards together with riftk synth merge"
         )
         used = ["", *usage_lines(self.usage)] if self.usage else []
-        return "\n".join([yield_table(self.yields), *used, "", f"{begin}{self.rows} rows {where}"])
+        return "\n".join([yield_table(self.yields), *used, "", f"{opening}{self.rows} rows {where}"])
 
 
 def synthesize(
@@ -107,14 +107,10 @@ def synthesize(
     if config.uses_llm and llm is None:
         raise SynthesisError(f"the configuration rewrites with {config.llm}; open it and hand it over as llm")
     shard.check(config)
-    described = {"engine": engine, "llm_engine": llm}
     identity = {
         **config.to_dict(),
-        **{
-            name: {k: v for k, v in one.describe().items() if k not in RECORDED_ONLY}
-            for name, one in described.items()
-            if one is not None
-        },
+        "engine": settings_of(engine),
+        **({} if llm is None else {"llm_engine": settings_of(llm)}),
         **({} if shard == WHOLE else {"shard": str(shard)}),
         "riftk": version("riftk"),
         "checker": CHECKER_VERSION,

@@ -11,7 +11,7 @@ from riftk.grading import extract_answer, grade, has_complete_answer_tag
 from riftk.grading.extract import boxed
 
 from .config import SynthConfig
-from .errors import Rejected
+from .errors import ENGINE_FAILED, Rejected
 from .filters import check_language, check_length
 from .seeds import Seed, sampling_prompt
 
@@ -42,7 +42,7 @@ def accept(config: SynthConfig, seed: Seed, generation: Generation, think: str) 
         Rejected: with the reason.
     """
     if generation.finish_reason == "error":
-        raise Rejected("the engine failed", generation.error or "")
+        raise Rejected(ENGINE_FAILED, generation.error or "")
     if generation.finish_reason == "length":
         raise Rejected("cut off at max_tokens")
     parts = split_completion(generation.text, think=think, reasoning_content=generation.reasoning_content)
