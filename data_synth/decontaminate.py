@@ -42,9 +42,7 @@ class Match:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.benchmark} {self.item_id}, {self.overlap:.0%} of it: {self.text!r}".replace(
-            "%", " %", 1
-        )
+        return f"{self.benchmark} {self.item_id}, {100 * self.overlap:.0f} % of it: {self.text!r}"
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def _all(windows: Iterable[Window]) -> Iterator[Outcome]:
 def _decide(config: SynthConfig, windows: Callable[[], Iterable[Window]]) -> bytearray:
     """A verdict on each outcome; those that hold no row are kept where they are."""
     verdicts, kinds, talking = _repetitions(_all(windows()))
-    if not config.balance and (config.is_paper or not talking):
+    if not config.balance and not talking:
         return verdicts
     talk = _Quota(math.floor(config.rule_talk * kinds.total()), talking, config.seed)
     quotas = {
@@ -131,7 +131,7 @@ def _decide(config: SynthConfig, windows: Callable[[], Iterable[Window]]) -> byt
     for place, outcome in enumerate(_all(windows())):
         if outcome["row"] is None or verdicts[place] != _KEEP:
             continue
-        if outcome["talks"] and not config.is_paper and not talk.takes():
+        if outcome["talks"] and not talk.takes():
             verdicts[place] = _TALKS
         elif not quotas[outcome["constraint"] or PLAIN].takes():
             verdicts[place] = _TOO_MANY

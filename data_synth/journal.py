@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -58,14 +58,7 @@ def read_part(path: Path) -> dict[str, Record]:
     if not path.exists():
         return {}
     with open(path, "rb") as lines:
-        records = map(json.loads, _whole_lines(lines))
-        return {record["key"]: record for record in records}
-
-
-def _whole_lines(lines: Any) -> Iterator[bytes]:
-    for line in lines:
-        if line.endswith(b"\n"):
-            yield line
+        return {record["key"]: record for record in map(json.loads, lines)}
 
 
 def _drop_torn_line(path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from riftk.engines.base import Engine
@@ -79,8 +79,8 @@ def _rewritten(config: SynthConfig, engine: Engine, seed: Seed) -> Iterator[str]
 
 
 def _verdict(config: SynthConfig, engine: Engine, draft: Draft) -> str:
-    answered = Trace(draft.trace.reasoning, _answer(config, draft.seed), draft.trace.answer)
-    outcome = finish(config, engine.model, Draft(**{**vars(draft), "trace": answered}))
+    answered = replace(draft.trace, response=_answer(config, draft.seed))
+    outcome = finish(config, engine.model, replace(draft, trace=answered))
     return f"rejected: {outcome['reason']} ({outcome['detail']})" if outcome["row"] is None else "kept"
 
 
