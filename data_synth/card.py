@@ -14,6 +14,7 @@ from riftk.statistics import proportion
 
 from .config import SynthConfig
 from .spending import usage_lines
+from .verification import BOOKS
 
 CARD = "README.md"
 _SHOWN = 600  # characters of an example
@@ -126,7 +127,7 @@ def _ifs(config: SynthConfig, findings: Findings) -> list[str]:
     ]
     for kind, counted in sorted(findings.followed.items()):
         cells = []
-        for book in ("published", "robust"):
+        for book in BOOKS:
             for moment in ("before", "after"):
                 share = proportion(counted.counts[moment, book], counted.n)
                 cells.append(f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}]")

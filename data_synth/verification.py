@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from riftk.completions import split_completion
 from riftk.constraints import Constraint, Text, Verdict, check
-from riftk.constraints.published import RULEBOOKS
+from riftk.constraints.base import TARGETS
+from riftk.constraints.published import published_rules
 from riftk.grading import strip_answer_tags
 
 from .config import SynthConfig
@@ -15,12 +16,12 @@ from .errors import Rejected
 from .sampling import check_answer, check_answered, has_answer_tag
 from .seeds import Seed
 
-_PUBLISHED = ("reasonif", "mathif", "ifeval")  # the first that has an id judges it
+BOOKS = ("published", "robust")
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on one constraint under one rulebook; `book` is "published" or "robust"."""
+    """The verdict on one constraint under one rulebook; `book` is one of `BOOKS`."""
 
     constraint: Constraint
     book: str
@@ -28,13 +29,17 @@ class Judged:
     verdict: Verdict
 
 
-def published_rules(id: str) -> str:
-    """The published rulebook that rows with a constraint have to pass.
+def _rules(constraint: Constraint, book: str) -> str:
+    """The rulebook that stands for a book where this constraint is judged.
 
-    ReasonIF's, whose prompt rows have, or else that of the benchmark which the constraint comes from: its
-    rule is then applied to the trace, though the benchmark itself judges responses only.
+    The published one is that which judges its target, or else that of a benchmark which judges the other
+    target only. For a constraint that nobody has published, riftk's own rules are all there is.
     """
-    return next(rules for rules in _PUBLISHED if id in RULEBOOKS[rules])
+    if book == "robust":
+        return book
+    targets = (constraint.target, *TARGETS)
+    published = (published_rules(replace(constraint, target=target)) for target in targets)
+    return next(filter(None, published), "robust")
 
 
 def judge(constraints: Sequence[Constraint], reasoning: str, response: str) -> list[Judged]:
@@ -42,18 +47,15 @@ def judge(constraints: Sequence[Constraint], reasoning: str, response: str) -> l
     texts = {"reasoning": Text(reasoning), "response": Text(strip_answer_tags(response))}
     return [
         Judged(constraint, book, rules, check(constraint, texts[constraint.target], rules))
-        for book in ("published", "robust")
+        for book in BOOKS
         for constraint in constraints
-        for rules in (published_rules(constraint.id) if book == "published" else "robust",)
+        for rules in (_rules(constraint, book),)
     ]
 
 
 def followed(judged: Sequence[Judged]) -> dict[str, bool]:
     """Whether all constraints are followed, by book."""
-    return {
-        book: all(one.verdict.followed for one in judged if one.book == book)
-        for book in ("published", "robust")
-    }
+    return {book: all(one.verdict.followed for one in judged if one.book == book) for book in BOOKS}
 
 
 def verify(

@@ -14,6 +14,8 @@ from test_synth import ScriptedEngine, problem, rows_of
 
 from riftk import auditing
 from riftk.completions import split_completion
+from riftk.constraints import base, parse_constraint
+from riftk.constraints.published import published_rules
 from riftk.data_synth import (
     Shard,
     SynthConfig,
@@ -28,7 +30,7 @@ from riftk.data_synth.decontaminate import Index, load_index, thresholds
 from riftk.data_synth.errors import Rejected
 from riftk.data_synth.families import FAMILIES
 from riftk.data_synth.filters import check_language, check_length, rule_talk
-from riftk.data_synth.registry import REWRITERS
+from riftk.data_synth.registry import REWRITERS, Place, Rewrite, rewriter
 from riftk.data_synth.rewriters import (
     BULLETS,
     CAPITAL_WORDS,
@@ -36,6 +38,7 @@ from riftk.data_synth.rewriters import (
     END,
     HIGHLIGHTS,
     JSON,
+    LANGUAGE,
     LOWERCASE,
     NO_COMMA,
     QUOTATION,
@@ -129,6 +132,40 @@ def test_what_cannot_stand_together_is_never_drawn(problems):
         list(make_seeds(config_for(problems, constraints=(JSON, CAPITALS), num_constraints=(2,))))
 
 
+def test_a_constraint_and_a_rewriter_of_ones_own(problems, tmp_path, monkeypatch):
+    id = "mine:no_okay"
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+    monkeypatch.setitem(REWRITERS, id, None)  # taken out again
+
+    @base.constraint(id)
+    class NoOkay(base.Constraint):
+        wording = ("Do not say okay in your {text}.",)
+
+        def robust(self, text):
+            okay = "okay" in text.raw.lower()
+            return base.broken(0.0, "it says okay") if okay else base.followed("no okay")
+
+    @rewriter(id, Place.WORDS)
+    def well(material):
+        return Rewrite(material.reasoning.replace("Okay", "Well"))
+
+    result = synthesize(config_for(problems, constraints=(id,)), calm(), tmp_path / "out")
+    assert result.yields[id].kept == result.yields[id].seeds
+    assert "rule:well" in {row["synth"]["rewriter"] for row in rows_of(tmp_path / "out")}
+
+
+def test_rows_are_judged_by_the_rules_that_an_audit_takes():
+    for id in (NO_COMMA, CAPITALS, QUOTATION, LANGUAGE):
+        args = {"language": "fr"} if id == LANGUAGE else None
+        for target in ("reasoning", "response"):
+            constraint = parse_constraint({"id": id, "args": args, "target": target})
+            published, robust = judge([constraint], "So it is 4.", "It is 4.")
+            assert robust.rules == "robust"
+            # ReasonIF alone has the language, MathIF and IFEval alone the quotation marks.
+            lent = {LANGUAGE: "reasonif", QUOTATION: "mathif"}.get(id)
+            assert published.rules == (published_rules(constraint) or lent)
+
+
 # ---------------------------------------------------------------------------------------------- filters
 
 
@@ -143,6 +180,8 @@ def test_talk_about_the_rule_is_found_and_mathematics_is_not():
         "Then I end with the exact phrase.",
     ):
         assert rule_talk(talk), talk
+    assert not rule_talk("So we write it in JSON.", "How long is a list of 3 numbers in JSON?")
+    assert rule_talk("In JSON it is long. I use no commas.", "How long is it in JSON?") == "no commas"
     for sober in (
         "By the chain rule we get 2x.",
         "The constraint x > 0 holds.",
