@@ -19,6 +19,7 @@ from riftk.data_synth.seeds import make_prompt
 from riftk.engines.transformers import load_tokenizer
 from riftk.planning import make_plan, usual_machine
 from riftk.rl import RewardArguments, read_rl_rows
+from riftk.spreading import spread
 from riftk.stages import synth_options
 from riftk.supervision import IGNORED, show_supervision, tokenize_row
 from riftk.training import model_tokenizer, read_dataset
@@ -112,7 +113,7 @@ def _rows(args: Any, training: Any) -> tuple[list[dict[str, Any]], str | None]:
     samples = isinstance(args, RewardArguments)
     if args.dataset or (not samples and Path(dataset).is_file()):
         rows = read_rl_rows(args, training.seed) if samples else read_dataset(dataset)
-        return [rows[place * len(rows) // EXAMPLES] for place in range(min(EXAMPLES, len(rows)))], None
+        return [rows[place] for place in spread(len(rows), EXAMPLES)], None
     few = replace(args, num_rows=EXAMPLES)
     make = read_rl_rows if samples else _traced_rows
     try:

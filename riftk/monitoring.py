@@ -24,6 +24,7 @@ from riftk.rewards.tasks import read_task
 from riftk.rows import RowError, read_jsonl, write_jsonl
 from riftk.runs import RunError, free_memory
 from riftk.selection import choose, point_folder, read_curve
+from riftk.spreading import spread
 
 WATCHED = 64  # completions of a batch, on each rank, that are judged for the log
 SHOWN = 4  # rollouts in a table
@@ -168,14 +169,15 @@ class RolloutMonitor(TrainerCallback):
         log_metric = batch.get("log_metric")
         if not first or log_metric is None:
             return
-        looks = [self._look(place) for place in _spread(len(earned), WATCHED)]
+        looks = [self._look(place) for place in spread(len(earned), WATCHED)]
         for key in (TRACE, ROBUST, PUBLISHED):
             values = [look[key] for look in looks if look[key] is not None]
             if values:
                 log_metric(key, sum(values) / len(values))
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Forget the tables of steps that a resumed run takes again."""
+        """Say where stale weights would go unnoticed, and forget the tables of steps that a resumed run takes
+        again."""
         compared = getattr(args, "vllm_importance_sampling_correction", True)
         if getattr(args, "use_vllm", False) and not compared and state.is_world_process_zero:
             print("without vllm_importance_sampling_correction nothing notices stale weights in vLLM")
@@ -187,7 +189,7 @@ class RolloutMonitor(TrainerCallback):
         if self._every and state.global_step % self._every == 0 and state.is_world_process_zero:
             rollouts = [
                 self._rollout(place, state.global_step)
-                for place in _spread(len(self._batch.get("completions", ())), SHOWN)
+                for place in spread(len(self._batch.get("completions", ())), SHOWN)
             ]
             with open(self._folder / "rollouts.jsonl", "a", encoding="utf-8") as file:
                 file.writelines(json.dumps(rollout, ensure_ascii=False) + "\n" for rollout in rollouts)
@@ -286,15 +288,13 @@ class CheckpointEvaluation(TrainerCallback):
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Evaluate the untrained model, and the checkpoint of a run that was killed while evaluating it."""
-        self._evaluate(state, 0)
-        self._evaluate(state, state.global_step)
+        for step in sorted({0, state.global_step}):
+            self._evaluate(state, step)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._evaluate(state, state.global_step)
 
     def _evaluate(self, state: Any, step: int) -> None:
-        from accelerate import PartialState
-
         run = self._job.run
         free_memory()  # on every rank: each one's GPU takes part
         if self._job.is_main and not (point_folder(run.path, step) / "results.json").is_file():
@@ -302,7 +302,7 @@ class CheckpointEvaluation(TrainerCallback):
                 self._job.evaluate_step(step)
             except RunError as error:
                 print(f"step {step} could not be evaluated on development items: {error}")
-        PartialState().wait_for_everyone()
+        self._job.wait()
         best = choose(read_curve(run.path), self._job.args.select_by)
         if best is not None:  # the trainer deletes old checkpoints (save_total_limit), but never this one
             state.best_model_checkpoint = str(run.checkpoint(best.step))
@@ -319,11 +319,6 @@ class NoFurtherStep(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if state.global_step >= state.max_steps:
             raise AlreadyTrained
-
-
-def _spread(count: int, wanted: int) -> list[int]:
-    """Up to `wanted` places among `count`, evenly spread."""
-    return [place * count // wanted for place in range(wanted)] if count > wanted else list(range(count))
 
 
 def _show(rollouts: Sequence[Mapping[str, Any]], step: int) -> None:

@@ -11,7 +11,6 @@ or vllm. A server is not asked: its weights are its own, and the trainer samples
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,8 +23,10 @@ from riftk.completions import split_completion, think_mode
 from riftk.engine_options import OpenEngine, with_engine
 from riftk.engines.base import Request, Sampling
 from riftk.planning import GIB, current_layout, estimate, job_of
+from riftk.planning.versions import devices
 from riftk.rows import read_jsonl, write_jsonl
 from riftk.runs import RunError, die_with_parent, flags, run_module
+from riftk.spreading import spread
 from riftk.stages import engine_options
 
 MAX_TRUNCATED = 0.3  # share of completions
@@ -206,32 +207,27 @@ def _marked(text: str) -> bool:
 
 def _memory() -> int:
     """Bytes of the first GPU, or of the machine."""
-    import torch
-
-    if torch.cuda.is_available():
-        return torch.cuda.get_device_properties(0).total_memory
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return devices()[0][1]
 
 
 def _sampled(job: Any, rows: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
     """Groups of samples of evenly spread rows, drawn as the trainer would draw them."""
     args, training, model = job.args, job.training, job.model
-    count = min(args.preflight_prompts, len(rows))
-    chosen = [rows[place * len(rows) // count] for place in range(count)]
+    size = training.num_generations
+    chosen = [rows[place] for place in spread(len(rows), args.preflight_prompts)]
     folder = job.run.path / "preflight"
     folder.mkdir(exist_ok=True)
     order = {
         "rows": chosen,
-        "group": training.num_generations,
+        "group": size,
         "sampling": [training.temperature, training.top_p, training.max_completion_length, training.seed],
     }
     (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
     engine = sampling_engine(job)
-    print(f"preflight: {count} prompts, {training.num_generations} completions each, by {engine['engine']}")
+    print(f"preflight: {len(chosen)} prompts, {size} completions each, by {engine['engine']}")
     command = ["riftk.preflight", str(folder), model.model_name_or_path, *flags(engine)]
     run_module(command, "the sampling of the preflight")
     samples = list(read_jsonl(folder / "drawn.jsonl"))
-    size = training.num_generations
     return [samples[start : start + size] for start in range(0, len(samples), size)]
 
 

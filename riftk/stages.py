@@ -85,10 +85,11 @@ class Job:
         """Evaluate the model as it is before training."""
         if self.is_main and self.wants("eval"):
             self.evaluate(self.model.model_name_or_path, self.run.evaluation("before"))
-        _state().wait_for_everyone()
+        self.wait()
 
     def evaluate_after(self) -> None:
         """Evaluate the trained model, write the report and print its first lines."""
+        free_memory()  # on every rank: each one's GPU takes part
         if not (self.is_main and self.wants("eval")):
             return
         trained = self.args.checkpoint or (self.run.is_finished("train") and self.run.final)
@@ -127,7 +128,6 @@ class Job:
         items = {"split": args.eval_split, "limit": args.eval_limit, "data_dir": args.data_dir, **items}
         items["limits"] = self.word_limits()
         options = generation_options(self, args.eval_temperature, args.eval_top_p)
-        free_memory()
         riftk("eval", model=model, out=out, benchmarks=args.benchmarks, **items, **options)
 
     def word_limits(self) -> str | None:
@@ -158,7 +158,7 @@ class Job:
             if teacher:
                 options |= {"revision": None, "chat_template": None}
             riftk("synth", model=teacher or self.model.model_name_or_path, out=self.run.data, **options)
-        _state().wait_for_everyone()
+        self.wait()
 
     def finetune(self, *, loss_on: str, **model_options: Any) -> None:
         """Finetune with trl's SFTTrainer, the loss on exactly the tokens that `loss_on` names.
@@ -218,11 +218,11 @@ class Job:
             trainer.save_model(str(self.run.final))
         elif self.is_main:
             _copy_model(self.run.checkpoint(chosen.step), self.run.final)
-        _state().wait_for_everyone()
+        self.wait()
         if self.is_main and self.args.base_share:
             base, options = resolve(self.model.model_name_or_path), self.training.model_init_kwargs
             average_with_base(self.run.final, base, self.args.base_share, **options)
-        _state().wait_for_everyone()
+        self.wait()
         self.run.mark_finished("train")
 
 

@@ -76,6 +76,16 @@ def test_a_dry_run_shows_the_rows_of_a_file(tmp_path, monkeypatch, capsys):
     assert "\x1b[2m" in said.partition("Three and four.")[2].partition("Seven.")[0]  # the answer is dimmed
 
 
+def test_a_dry_run_of_a_short_file_shows_each_row_once(tmp_path, monkeypatch, capsys):
+    row = '{"item_id": "%s", "prompt": [{"role": "user", "content": "How many?"}], "reasoning": "Row %s.", '
+    row += '"response": "Seven."}\n'
+    (tmp_path / "rows.jsonl").write_text("".join(row % (name, name) for name in ("one", "two")))
+    monkeypatch.chdir(tmp_path)
+    start(RECIPES / "configs" / "rif" / "tiny.yaml", ["--dry_run", "--dataset", "rows.jsonl"], monkeypatch)
+    said = capsys.readouterr().out
+    assert [said.count(f"Row {name}.") for name in ("one", "two")] == [1, 1]
+
+
 @pytest.mark.parametrize(
     "config", [one for one in CONFIGS if "tiny" not in one.stem], ids=lambda one: one.stem
 )

@@ -28,6 +28,7 @@ def env(
     if plan is not None:
         return _print_plan(plan, gpus, gpu_memory)
     from riftk import __version__
+    from riftk.planning import GIB
     from riftk.planning.versions import devices, differences, installed_packages, traps
 
     print(f"{'riftk':16}{__version__}\n{'python':16}{platform.python_version()}")
@@ -36,7 +37,7 @@ def env(
         note = "" if one.in_range else f"   outside of {one.allowed}: not supported"
         print(f"{one.name:16}{one.version or '–'}{note}")
     for name, memory in devices():
-        print(f"{'device':16}{name}, {memory / (1 << 30):.1f} GiB")
+        print(f"{'device':16}{name}, {memory / GIB:.1f} GiB")
     different = differences({one.name: one.version for one in packages})
     same = [title for title, found in different.items() if not found]
     if same:

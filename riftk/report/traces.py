@@ -16,6 +16,7 @@ from typing import Any
 from riftk.judging import Output
 from riftk.report.marks import place, shorten, utf16
 from riftk.rows import read_jsonl
+from riftk.spreading import spread
 
 PART = 100  # samples whose texts stand together
 MARKS = 300  # marked places of a text for one verdict
@@ -55,8 +56,9 @@ def collect_traces(evaluations: Mapping[str, Mapping[str, Path]], limits: Limits
         `index`: names and, for each sample, what can be filtered. `parts`: the texts, `PART` samples each.
     """
     sizes = _sizes(evaluations, limits.text)
-    chosen = _spread(list(sizes), _fitting(list(sizes.values()), limits))
-    found: dict[Key, dict[str, Record]] = {key: {} for key in chosen}
+    keys = list(sizes)
+    places = spread(len(keys), _fitting(list(sizes.values()), limits))
+    found: dict[Key, dict[str, Record]] = {keys[place]: {} for place in places}
     for name, key, record in _records(evaluations):
         if key in found:
             found[key][name] = record
@@ -85,7 +87,7 @@ def collect_traces(evaluations: Mapping[str, Mapping[str, Path]], limits: Limits
         "sources": list(sources),
         "constraints": list(constraints),
         "samples": lines,
-        "left_out": len(sizes) - len(chosen),
+        "left_out": len(sizes) - len(found),
         "longest": limits.text,
         "part": PART,
     }
@@ -128,10 +130,6 @@ def _fitting(sizes: Sequence[int], limits: Limits) -> int:
     """How many samples a page holds, if those that are left out are as long as those that stay."""
     share = min(1.0, limits.characters / max(sum(sizes), 1))
     return min(limits.samples, int(share * len(sizes)))
-
-
-def _spread(keys: Sequence[Key], count: int) -> list[Key]:
-    return [keys[number * len(keys) // count] for number in range(count)]
 
 
 def _snippet(record: Record) -> str:
