@@ -81,11 +81,11 @@ def test_the_report_is_read_first_and_the_traces_are_a_click_away(page):
     assert page.is_visible("figure svg")
     assert not page.is_visible("#list")
     page.click("text=Read the traces")
-    assert page.is_visible("#list")
+    page.wait_for_selector("#list")  # the page is told of its new address a little later
     assert found(page) == 120
     assert page.url.endswith("#traces/small/p0/0")
     page.click("nav >> text=Report")
-    assert page.is_visible("article table")
+    page.wait_for_selector("article table")
 
 
 def test_only_the_rows_that_can_be_seen_exist(page):

@@ -92,6 +92,12 @@ def test_local_models_and_files_are_no_hub_ids(tmp_path):
     assert "pkg://riftk.tiny/weights/base" in card.text
 
 
+def test_a_local_folder_that_is_gone_is_no_hub_id(tmp_path):
+    run = make_run(tmp_path / "run", model_name_or_path="./gone")
+    write_report(run)
+    assert ModelCard.load(run / "final" / "README.md").data.base_model is None
+
+
 def test_a_model_that_was_not_evaluated_has_no_card(tmp_path):
     run = make_run(tmp_path / "run", {"before": before})
     write_report(run)

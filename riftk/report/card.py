@@ -37,7 +37,7 @@ _TOLD = (
 _WRITTEN = "Written by riftk from its run folder; without this line riftk leaves the card as it is."
 _OTHERS = ("generated_from_trainer", "Model Card for Model ID")  # cards that trl and peft leave
 _HUB_DATA = re.compile(r"([\w.-]+/[\w.-]+)@(\w[\w.-]*)")  # as benchmarks name the commit that they read
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _FILES = (".jsonl", ".json", ".parquet", ".csv")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,13 @@ def headline(estimates: Mapping[str, Any]) -> dict[str, str]:
     )
     lines["Truncated"] = "truncated,none"
     return {name: key for name, key in lines.items() if key in estimates}
+
+
+def keys_between(keys: Iterable[str], start: str, end: str) -> dict[str, str]:
+    """Keys that begin with `start` and end with `end`, by what stands between: figures of one constraint each
+    ("reasoning_ifs/", ",robust"), or of a part of the items ("accuracy[source=", "],robust")."""
+    found = (key for key in keys if key.startswith(start) and key.endswith(end))
+    return {key[len(start) : -len(end)]: key for key in found}
 
 
 def conclusion(differences: Mapping[str, Mapping[str, Any]]) -> str:

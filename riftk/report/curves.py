@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from riftk.report.figures import GREY, new_figure, plain, save
+from riftk.report.figures import COLOURS, GREY, MARKERS, new_figure, plain, save
 from riftk.rows import read_jsonl
 from riftk.selection import choose, read_curve
 
-# What a curve shows, by key: name and, in the picture, colour (Okabe and Ito) and marker.
+# What a curve shows, by key: name and, in the picture, colour and marker.
 FIGURES = {
-    "accuracy,robust": ("Accuracy", "#0072B2", "o"),
-    "reasoning_ifs,robust": ("Reasoning IFS", "#D55E00", "D"),
-    "response_ifs,robust": ("Response IFS", "#009E73", "s"),
-    "reasoning_joint,robust": ("Reasoning joint", "#CC79A7", "^"),
-    "response_joint,robust": ("Response joint", "#56B4E9", "v"),
+    "accuracy,robust": ("Accuracy", COLOURS[0], MARKERS[0]),
+    "reasoning_ifs,robust": ("Reasoning IFS", COLOURS[1], MARKERS[1]),
+    "response_ifs,robust": ("Response IFS", COLOURS[2], MARKERS[2]),
+    "reasoning_joint,robust": ("Reasoning joint", COLOURS[3], MARKERS[3]),
+    "response_joint,robust": ("Response joint", COLOURS[4], MARKERS[4]),
     "reasoning_words,none": ("Words of the reasoning", None, None),
 }
 

@@ -10,7 +10,7 @@ from riftk.evaluation.forms import UNASKED, unasked_name
 from riftk.evaluation.iffr import FIGURES as IFFR_FIGURES
 from riftk.evaluation.iffr import table as iffr_table
 from riftk.evaluation.summary import QUADRANTS
-from riftk.report.comparison import headline
+from riftk.report.comparison import headline, keys_between
 from riftk.report.curves import FIGURES
 from riftk.report.text import LENGTHS, difference_cell, estimate_cell, fenced, inline, table
 
@@ -120,10 +120,9 @@ def _following(report: Report, task: str, of_task: str) -> list[str]:
     for target in ("reasoning", "response"):
         for rules in report["after"]["configs"][task]["rules"]:
             metric = f"{target}_ifs"
-            keys = [key for key in estimates if key.startswith(f"{metric}/") and key.endswith(f",{rules}")]
-            if keys:
+            if found := keys_between(estimates, f"{metric}/", f",{rules}"):
                 rows = [("all", f"{metric},{rules}")]
-                rows += [(f"`{key[len(metric) + 1 : -len(rules) - 1]}`", key) for key in keys]
+                rows += [(f"`{constraint}`", key) for constraint, key in found.items()]
                 kind = "" if rules == "robust" else "published "
                 parts.append(f"## Following in the {target}, {kind}rules `{rules}`{of_task}")
                 parts.append(_figures(report, task, rows, tests=True))
@@ -199,9 +198,8 @@ def _divided(report: Report, task: str, of_task: str) -> list[str]:
 def _part_rows(
     estimates: Mapping[str, Any], metric: str, rules: str, part: str, name: str
 ) -> list[tuple[str, str]]:
-    start, end = f"{metric}[{part}=", f"],{rules}"
-    found = [key for key in estimates if key.startswith(start) and key.endswith(end)]
-    return [(f"{name}: {inline(key[len(start) : -len(end)])}", key) for key in found]
+    found = keys_between(estimates, f"{metric}[{part}=", f"],{rules}")
+    return [(f"{name}: {inline(value)}", key) for value, key in found.items()]
 
 
 def _quadrants(report: Report, task: str, of_task: str) -> list[str]:

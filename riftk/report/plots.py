@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from riftk.report.comparison import headline
+from riftk.report.comparison import headline, keys_between
 from riftk.report.figures import COLOURS, GREY, MARKERS, new_figure, plain, save
 from riftk.report.markdown import column
 
-_STYLE = {"before": (COLOURS[0], "o", 0.14), "after": (COLOURS[1], "D", -0.14)}
+_STYLE = {"before": (COLOURS[0], MARKERS[0], 0.14), "after": (COLOURS[1], MARKERS[1], -0.14)}
 _ARROW = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 9, "shrinkB": 9}
 
 
@@ -28,7 +28,7 @@ def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
     if not targets:
         return False
     panels = len(targets) + ("accuracy,robust" in after)
-    most = max(len(_constraints(after, target)) for target in targets)
+    most = max(len(_by_constraint(after, target)) for target in targets)
     figure = new_figure(4.6 * panels, 1.6 + 0.52 * (most + 1))
     axes = list(figure.subplots(1, panels, squeeze=False)[0])
     labels = {when: column(report, when) for when in sides}
@@ -96,9 +96,9 @@ def plot_trade_off(
     return True
 
 
-def _constraints(estimates: Mapping[str, Any], target: str) -> list[str]:
-    """Keys of the figures per constraint of a target."""
-    return [key for key in estimates if key.startswith(f"{target}_ifs/") and key.endswith(",robust")]
+def _by_constraint(estimates: Mapping[str, Any], target: str) -> dict[str, str]:
+    """Keys of the figures per constraint of a target, by the constraint's id."""
+    return keys_between(estimates, f"{target}_ifs/", ",robust")
 
 
 def _following(
@@ -106,8 +106,9 @@ def _following(
 ) -> None:
     """One line per constraint: share followed with its interval, before above after."""
     overall = f"{target}_ifs,robust"
-    keys = [*reversed(_constraints(sides["after"], target)), overall]
-    names = [key.removesuffix(",robust").rpartition(":")[2].replace("_", " ") for key in keys[:-1]] + ["all"]
+    found = _by_constraint(sides["after"], target)
+    keys = [*reversed(found.values()), overall]
+    names = [constraint.rpartition(":")[2].replace("_", " ") for constraint in reversed(found)] + ["all"]
     labels = [f"{name}\n(n = {sides['after'][key]['n']})" for name, key in zip(names, keys, strict=True)]
     for when, estimates in sides.items():
         colour, marker, offset = _STYLE[when]

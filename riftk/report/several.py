@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from riftk.evaluation import refresh, sample_files
-from riftk.report.comparison import compare, conclusion, headline
+from riftk.report.comparison import compare, conclusion, headline, keys_between
 from riftk.report.files import read_pictures, replace_file
 from riftk.report.flat import render_csv
 from riftk.report.html import render_page
@@ -205,10 +205,9 @@ def _following(data: Several, task: str, of_task: str) -> list[str]:
     parts = []
     for target in _TARGETS:
         metric = f"{target}_ifs"
-        keys = [key for key in data.keys(task) if key.startswith(f"{metric}/") and key.endswith(",robust")]
-        if keys:
+        if found := keys_between(data.keys(task), f"{metric}/", ",robust"):
             rows = [("all", f"{metric},robust")]
-            rows += [(f"`{key[len(metric) + 1 : -len(',robust')]}`", key) for key in keys]
+            rows += [(f"`{constraint}`", key) for constraint, key in found.items()]
             body = [
                 [label, *(estimate_cell(data.estimate(name, task, key), key) for name in data.evaluations)]
                 for label, key in rows
