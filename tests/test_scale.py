@@ -15,20 +15,21 @@ from pathlib import Path
 
 import pytest
 from launching import ENVIRONMENT, RECIPES
+from solutions import write_solutions
 from toy_tokenizers import OWN, toy_tokenizer
 
 LAUNCHES = RECIPES.parent / "accelerate_configs"
 STEPS, BATCH = 10, 16
 ACCELERATE = [sys.executable, "-m", "accelerate.commands.launch"]
+PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # ninja too, for DeepSpeed
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 
 
 def run(command: list[str], cwd: Path, **environment: str) -> str:
     """Run to the end; what was printed."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # ninja, for DeepSpeed
     finished = subprocess.run(
         [str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=1500,
-        env={**os.environ, **ENVIRONMENT, "PATH": path, **environment},
+        env={**os.environ, **ENVIRONMENT, "PATH": PATH, **environment},
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr[-3000:]
     return finished.stdout
@@ -36,22 +37,7 @@ def run(command: list[str], cwd: Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory) -> Path:
-    """Rows to train on, from the embedded model's worked solutions."""
-    import random
-
-    from riftk.tiny.problems import generate_problems, reference_trace
-
-    path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
-    with path.open("w") as file:
-        for number, problem in enumerate(generate_problems("train", STEPS * BATCH, 0)):
-            row = {
-                "item_id": str(number),
-                "prompt": [{"role": "user", "content": problem.question}],
-                "reasoning": " ".join(reference_trace(problem, random.Random(number))),
-                "response": f"It is {problem.answer}.",
-            }
-            file.write(json.dumps(row) + "\n")
-    return path
+    return write_solutions(tmp_path_factory.mktemp("rows") / "rows.jsonl", STEPS * BATCH)
 
 
 def training(rows: Path, processes: int) -> list[str]:
@@ -180,13 +166,12 @@ CLUSTER = RECIPES / "cluster"
 
 def nodes(arguments: list, cwd: Path, **environment: str) -> list[tuple[int, str]]:
     """Start the script for several machines twice on this one: exit status and output of both."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     started = [
         subprocess.Popen(
             ["bash", CLUSTER / "multi_node.sh", *map(str, arguments)], cwd=cwd, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={
-                **os.environ, **ENVIRONMENT, "PATH": path, "HEAD": "127.0.0.1", "GPUS": "1",
+                **os.environ, **ENVIRONMENT, "PATH": PATH, "HEAD": "127.0.0.1", "GPUS": "1",
                 "SLURM_NNODES": "2", "SLURM_NODEID": str(rank), **environment,
             },
         )
@@ -228,8 +213,6 @@ def printed(**environment: str) -> list[str]:
 
 
 def test_the_vllm_server_is_started_as_trl_wants_it():
-    import re
-
     import trl.scripts.vllm_serve as source
 
     command = printed(PORT="8001")

@@ -48,11 +48,11 @@ def _conversation(row: dict[str, Any]) -> dict[str, Any]:
     return {"prompt": row["prompt"], "completion": [{"role": "assistant", "content": content}]}
 
 
-def correctness(completions: list[Any], answer: list[str], **_: Any) -> list[float]:
+def correctness(completions: list[Any], answer: list[str], **columns: Any) -> list[float]:
     """1 for a completion that holds the answer. riftk grades instead; on the work here both pay the same."""
     from riftk.rewards import CorrectnessReward
 
-    return CorrectnessReward(think="tags")(completions=completions, answer=answer, **_)
+    return CorrectnessReward(think="tags")(completions=completions, answer=answer, **columns)
 
 
 def _settings(kind: type, config: dict[str, Any], out: str) -> Any:

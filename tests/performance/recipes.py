@@ -11,13 +11,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from solutions import write_solutions
+
+from riftk.paths import resolve
 
 HERE = Path(__file__).parent
 RECIPES = HERE.parents[1] / "recipes"
@@ -32,7 +37,7 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        rows = write_rows(Path(folder) / "rows.jsonl", 16 * options.steps)
+        rows = write_solutions(Path(folder) / "rows.jsonl", 16 * options.steps)
         for recipe in options.recipes:
             pairs = [compare(recipe, rows, options.steps, Path(folder)) for _ in range(options.rounds)]
             print_ratios(recipe, pairs)
@@ -43,7 +48,7 @@ def compare(recipe: str, rows: Path, steps: int, folder: Path) -> tuple[dict[str
     run = Path(tempfile.mkdtemp(dir=folder))
     arguments = [
         "--stages", "train", "--dataset", str(rows), "--output_dir", "run",
-        "--model_name_or_path", resolved(), "--max_steps", str(steps), "--save_steps", str(steps),
+        "--model_name_or_path", resolve(TINY), "--max_steps", str(steps), "--save_steps", str(steps),
         *SETTINGS[recipe],
     ]  # fmt: skip
     ours = measure(run / "ours.json", RECIPES / f"{recipe}.py", *arguments)
@@ -78,31 +83,6 @@ def print_ratios(recipe: str, pairs: list[tuple[dict[str, Any], dict[str, Any]]]
         theirs = statistics.median(pair[1][key] for pair in pairs)
         every = ", ".join(f"{ratio:.3f}" for ratio in ratios)
         print(f"{recipe:8} {name:9} {middle:.3f} x plain trl ({every}); plain {theirs:.1f} s", flush=True)
-
-
-def resolved() -> str:
-    from riftk.paths import resolve
-
-    return resolve(TINY)
-
-
-def write_rows(path: Path, count: int) -> Path:
-    """Worked solutions of the embedded model's problems: for finetuning, and with answers for rewards."""
-    from riftk.tiny.problems import generate_problems, reference_trace
-
-    with path.open("w", encoding="utf-8") as file:
-        for number, problem in enumerate(generate_problems("train", count, 0)):
-            row = {
-                "item_id": str(number),
-                "prompt": [{"role": "user", "content": problem.question}],
-                "reasoning": " ".join(reference_trace(problem, random.Random(number))),
-                "response": f"It is {problem.answer}.",
-                "answer": problem.answer,
-                "answer_type": "number",
-                "constraints": "[]",
-            }
-            file.write(json.dumps(row) + "\n")
-    return path
 
 
 if __name__ == "__main__":
