@@ -22,10 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 ROOT = Path(__file__).parents[2]
 RECIPES, PERFORMANCE = ROOT / "recipes", ROOT / "tests" / "performance"
 GIB = 1 << 30
 LIMIT = 480  # seconds in all, on a GPU
+GPU = torch.cuda.is_available()
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,9 @@ class Scale:
     tiny_items: int = 200
     tiny_steps: int = 100
 
-    @property
-    def on_gpu(self) -> bool:
-        return self.dtype == "bfloat16"
-
     def arguments(self) -> list[str]:
         """Options of a recipe that depend on the machine."""
-        return ["--bf16", str(self.on_gpu).lower(), "--dtype", self.dtype]
+        return ["--bf16", str(GPU).lower(), "--dtype", self.dtype]
 
 
 CPU = Scale(
@@ -65,15 +64,12 @@ CPU = Scale(
 
 
 def main() -> int:
-    import torch
-
-    gpu = torch.cuda.is_available()
-    scale = Scale(torch.cuda.get_device_name()) if gpu else CPU
+    scale = Scale(torch.cuda.get_device_name()) if GPU else CPU
     out, began = Path(sys.argv[1]), time.monotonic()
     print(f"{scale.name}, torch {torch.__version__}, {scale.dtype}", flush=True)
     failed = 0
     for part in (tiny_rif, tiny_cold_rl, sft_against_trl, grpo_against_trl, evaluation, server):
-        if gpu and time.monotonic() - began > LIMIT - 60:
+        if GPU and time.monotonic() - began > LIMIT - 60:
             print(f"{part.__name__}: left out, the time is up", flush=True)
             failed = 1
             continue
@@ -105,7 +101,7 @@ def tiny_rif(scale: Scale, out: Path) -> str:
     measured = recipe("rif", out, *arguments)
     results = json.loads((out / "rif-tiny" / "results.json").read_text())["differences"]["tiny"]
     change = results["reasoning_ifs,robust"]["value"]
-    if scale.on_gpu and change <= 0.2:
+    if GPU and change <= 0.2:
         raise Failed(f"reasoning IFS changed by {change:+.2f}: the model has not learned")
     return f"reasoning IFS {change:+.2f}, {speed(measured)}"
 
@@ -113,7 +109,7 @@ def tiny_rif(scale: Scale, out: Path) -> str:
 def tiny_cold_rl(scale: Scale, out: Path) -> str:
     arguments = [
         "--max_steps", scale.tiny_steps // 4 or 1, "--num_rows", 256, "--eval_steps", 0, "--stages", "train",
-        "--per_device_train_batch_size", 64 if scale.on_gpu else 16, *scale.arguments(),
+        "--per_device_train_batch_size", 64 if GPU else 16, *scale.arguments(),
         "--output_dir", "rl-tiny",
     ]  # fmt: skip
     measured = recipe("cold_rl", out, *arguments)
@@ -161,8 +157,6 @@ def evaluation(scale: Scale, out: Path) -> str:
 def server(scale: Scale, out: Path) -> str:
     """Rollouts by a vLLM server, whose weights arrive by NCCL: needs vLLM and two GPUs."""
     from importlib.util import find_spec
-
-    import torch
 
     if find_spec("vllm") is None or torch.cuda.device_count() < 2:
         return "left out: needs vLLM and two GPUs"
@@ -220,7 +214,7 @@ def _measured(figures: Path, script: Path, *arguments: Any) -> dict[str, Any]:
 def run(command: list[Any], log: Path) -> str:
     """Run Python with these arguments to the end; what it printed, which is kept in `log` too."""
     finished = subprocess.run(
-        [sys.executable, *map(str, command)], cwd=log.parent, timeout=None if CPU_ONLY else 300, text=True,
+        [sys.executable, *map(str, command)], cwd=log.parent, timeout=300 if GPU else None, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     log.write_text(finished.stdout)
@@ -245,7 +239,6 @@ def half_a_billion(scale: Scale, out: Path) -> Path:
     """A random model of the shape of Qwen2.5-0.5B (on a CPU a small one) with the tiny model's tokenizer."""
     folder = out / "half"
     if not folder.is_dir():
-        import torch
         from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
         torch.manual_seed(0)
@@ -281,14 +274,6 @@ def write_rows(scale: Scale, out: Path) -> Path:
                 file.write(json.dumps(row) + "\n")
     return path
 
-
-def _cpu_only() -> bool:
-    import torch
-
-    return not torch.cuda.is_available()
-
-
-CPU_ONLY = _cpu_only()
 
 if __name__ == "__main__":
     sys.exit(main())
