@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -29,13 +29,9 @@ def _from_file(ctx: typer.Context, path: Path | None) -> Path | None:
     """Take the options of a YAML file for defaults; what stands on the command line goes before them."""
     if path is None:
         return None
-    import yaml
+    from riftk.training import read_config
 
-    if not path.is_file():
-        raise FileNotFoundError(f"--config {path}: no such file")
-    options = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(options, dict):
-        raise ValueError(f"--config {path} must hold options, one `name: value` a line")
+    options = read_config(path)
     known = {parameter.name: parameter for parameter in ctx.command.params}
     if unknown := [name for name in options if name not in known or name == "config_file"]:
         raise ValueError(f"{path}: riftk {ctx.info_name} has no option {unknown[0]!r}")
@@ -75,8 +71,28 @@ ShardOption = Annotated[
 PushToHub = Annotated[str, typer.Option(help="Upload the dataset, privately, to this repository of the hub.")]
 
 
+def _receiving(
+    command: Callable[..., None],
+    name: str,
+    parameters: Sequence[inspect.Parameter],
+    made_of: Callable[[dict[str, Any]], Any],
+) -> Callable[..., None]:
+    """Give a command further options; what is `made_of` their values it receives as `name`."""
+    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != name]
+    shown = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *parameters)]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        given = {parameter.name: values.pop(parameter.name) for parameter in parameters}
+        command(**{name: made_of(given)}, **values)
+
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    return run
+
+
 def with_settings(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator: give a command an option for every setting of `SynthConfig`; it receives the `config`.
+    """Decorator: give a command an option for every setting of `SynthConfig`; it receives `make_config`.
 
     Args:
         defaults: other defaults than the configuration's own.
@@ -115,35 +131,19 @@ def with_settings(**defaults: Any) -> Callable[[Callable[..., None]], Callable[.
             flag = "--" + name.replace("_", "-")
             raise ValueError(f"{flag} takes numbers, separated by commas, not {given!r}") from None
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "config"]
-        settings = [option(name) for name in fields]
+    def make_config(given: dict[str, Any]) -> SynthConfig:
+        return SynthConfig(**{name: read(name, value) for name, value in given.items()})
 
-        @wraps(command)
-        def run(**values: Any) -> None:
-            given = {name: read(name, values.pop(name)) for name in fields}
-            command(config=lambda: SynthConfig(**given), **values)
-
-        run.__signature__ = inspect.Signature([*own, *settings])  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in (*own, *settings)}
-        return run
-
-    return decorate
+    settings = [option(name) for name in fields]
+    return lambda command: _receiving(
+        command, "make_config", settings, lambda given: partial(make_config, given)
+    )
 
 
 def with_llm(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of the LLM that rewrites; in their place it receives `open_llm`."""
-    taken = [p for p in inspect.signature(_open_llm, eval_str=True).parameters.values() if p.name != "model"]
-    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "open_llm"]
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        options = {parameter.name: values.pop(parameter.name) for parameter in taken}
-        command(open_llm=lambda model: _open_llm(model, **options), **values)
-
-    run.__signature__ = inspect.Signature([*own, *taken])  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in (*own, *taken)}
-    return run
+    _, *taken = inspect.signature(_open_llm, eval_str=True).parameters.values()
+    return _receiving(command, "open_llm", taken, lambda given: partial(_open_llm, **given))
 
 
 @contextmanager
@@ -206,8 +206,8 @@ def make(
     llm_price_out: PriceOut = None,
     retry_errors: RetryErrors = False,
     push_to_hub: PushToHub = "",
-    config: Any,
-    open_llm: Any,
+    make_config: Callable[[], Any],
+    open_llm: Callable[[str], Any],
     open_engine: OpenEngine,
 ) -> None:
     """Turn problems into instruction-compliant reasoning: sample, rewrite by rule or LLM, verify, filter."""
@@ -224,7 +224,7 @@ def make(
         rewriting=Prices(llm_price_in or 0.0, llm_price_out or 0.0),
     )
     _run(
-        config(), out, model, open_engine, open_llm,
+        make_config(), out, model, open_engine, open_llm,
         budget=budget, shard=shard, show_only=dry_run, cache=cache, retry_errors=retry_errors,
         push=push_to_hub,
     )  # fmt: skip
@@ -243,7 +243,7 @@ def distill(
     price_out: PriceOut = None,
     retry_errors: RetryErrors = False,
     push_to_hub: PushToHub = "",
-    config: Any,
+    make_config: Callable[[], Any],
     open_engine: OpenEngine,
 ) -> None:
     """Long traces of a teacher, kept where they are correct and end within --max-tokens (MathIF's SFT data).
@@ -254,7 +254,7 @@ def distill(
 
     prices = Prices(price_in or 0.0, price_out or 0.0)
     _run(
-        config(), out, model, open_engine, lambda name: _open_llm(""),
+        make_config(), out, model, open_engine, lambda name: _open_llm(""),
         budget=Budget(max_total_tokens, max_cost, prices), shard=shard, show_only=dry_run, cache=None,
         retry_errors=retry_errors, push=push_to_hub,
     )  # fmt: skip
