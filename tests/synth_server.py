@@ -1,7 +1,8 @@
 """A server for synthesis: it solves the problems of `problem`, rewrites its own traces on request, and fails.
+`SolvingEngine` solves them in this process.
 
-What it answers depends on what it is asked alone; whether it fails depends on that and on how often it has
-been asked it before. So a run that is killed and goes on gets the same answers as one that is not.
+What the server answers depends on what it is asked alone; whether it fails depends on that and on how often
+it has been asked it before. So a run that is killed and goes on gets the same answers as one that is not.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import random
 import re
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from openai_server import Answer, message
+
+from riftk.engines.base import Generation, Request, Sampling, never
 
 FAULTS = {"429": 0.10, "500": 0.05, "hang": 0.02, "cut": 0.01, "nonsense": 0.01}
 _NUMBERS = re.compile(r"\d+")
@@ -83,18 +86,58 @@ class Solver:
         return notes
 
 
-def solve(asked: str, draws: random.Random) -> str:
-    """A completion: right and in prose, now and then wrong or without its answer."""
+def pens(asked: str) -> tuple[int, int, int]:
+    """The numbers of a `problem`: had, got, given away."""
     a, b, c = map(int, re.findall(r"(?:has|gets|gives) (\d+)", asked))
+    return a, b, c
+
+
+def trace_of(asked: str, draws: random.Random) -> str:
+    """How one comes to the answer of a `problem`, in prose."""
+    a, b, c = pens(asked)
     opening = draws.choice(["Okay, let me see.", "Well, this is not hard.", "Let me go on step by step."])
-    trace = (
+    return (
         f"{opening} First, Anna has {a} pens, and {b} more make {a} + {b} = {a + b}. "
         f"Next, she gives {c} away, which leaves {a + b} - {c} = {a + b - c}. "
         f"That looks right, as far as I can tell. So, in the end, Anna has {a + b - c} pens."
     )
+
+
+def solve(asked: str, draws: random.Random) -> str:
+    """A completion: right and in prose, now and then wrong or without its answer."""
+    a, b, c = pens(asked)
+    trace = trace_of(asked, draws)
     answer = a + b - c + (draws.random() < 0.05)
     tag = "" if draws.random() < 0.03 else f" <answer>{answer}</answer>"
     return f"<think>\n{trace}\n</think>\n\nAnna has {answer} pens.{tag}"
+
+
+class SolvingEngine:
+    """Answers with `solve`, in an order of its own."""
+
+    name = "scripted"
+    model = "scripted-model"
+    think = "tags"
+
+    def describe(self) -> dict[str, str]:
+        return {"engine": self.name, "model": self.model}
+
+    def count_tokens(self, text: str) -> int | None:
+        return None
+
+    def generate(
+        self,
+        requests: Sequence[Request],
+        sampling: Sampling,
+        done: frozenset[str] = frozenset(),
+        until: Callable[[], bool] = never,
+    ) -> Iterator[tuple[str, Generation]]:
+        for request in sorted(requests, key=lambda r: hashlib.sha256(r.key.encode()).digest()):
+            if request.key not in done and not until():
+                yield request.key, self.complete(request, random.Random(f"{sampling.seed}/{request.key}"))
+
+    def complete(self, request: Request, draws: random.Random) -> Generation:
+        return Generation(solve(request.messages[0]["content"], draws), "stop", 100, 100)
 
 
 def french(notes: str) -> str:

@@ -11,10 +11,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from synth_server import SolvingEngine, pens, problem, trace_of
 
 from riftk.constraints import ConstraintError, check_all, parse_constraint
 from riftk.data_synth import (
@@ -38,7 +38,7 @@ from riftk.data_synth.rewriters import (
 )
 from riftk.data_synth.sampling import Trace, accept
 from riftk.data_synth.seeds import Seed
-from riftk.engines.base import Generation, Request, Sampling, never
+from riftk.engines.base import Generation, Request, never
 from riftk.grading import grade
 from riftk.rows import Row, read_jsonl, read_rows, write_jsonl
 from riftk.runs import RunError
@@ -46,59 +46,27 @@ from riftk.runs import RunError
 TINY = Path(__file__).parent.parent / "riftk" / "tiny" / "weights" / "base"
 
 
-def problem(number: int) -> dict[str, str]:
-    a, b, c = 10 + number % 37, 3 + number % 11, 2 + number % 7
-    return {
-        "question": f"Box {number}: Anna has {a} pens, gets {b} more and gives {c} away. How many are left?",
-        "answer": f"{a} + {b} = {a + b}\n{a + b} - {c} = {a + b - c}\n#### {a + b - c}",
-    }
-
-
 def some_problems(n: int, seed: int) -> list[dict[str, str]]:
     """A problem source for `module:function`."""
     return [problem(number + seed) for number in range(n)]
 
 
-class ScriptedEngine:
-    """Solves `problem` in prose, in an order of its own, and makes every mistake now and then."""
-
-    name = "scripted"
-    model = "scripted-model"
-    think = "tags"
+class ScriptedEngine(SolvingEngine):
+    """Solves `problem` and makes every mistake now and then."""
 
     def __init__(self, delay: float = 0.0, faults: bool = True):
         self.delay, self.faults = delay, faults
         self.prompts: list[str] = []
 
     def describe(self) -> dict[str, str]:
-        return {"engine": self.name, "model": self.model, "faults": str(self.faults)}
-
-    def count_tokens(self, text: str) -> int | None:
-        return None
-
-    def generate(
-        self,
-        requests: Sequence[Request],
-        sampling: Sampling,
-        done: frozenset[str] = frozenset(),
-        until: Callable[[], bool] = never,
-    ) -> Iterator[tuple[str, Generation]]:
-        for request in sorted(requests, key=lambda r: hashlib.sha256(r.key.encode()).digest()):
-            if request.key not in done and not until():
-                time.sleep(self.delay)
-                self.prompts.append(request.messages[0]["content"])
-                yield request.key, self.complete(request, random.Random(f"{sampling.seed}/{request.key}"))
+        return {**super().describe(), "faults": str(self.faults)}
 
     def complete(self, request: Request, draws: random.Random) -> Generation:
-        a, b, c = map(int, re.findall(r"(?:has|gets|gives) (\d+)", request.messages[0]["content"]))
-        opening = draws.choice(
-            ["Okay, let me see.", "Well, this is not hard.", "Let me think about it, step by step."]
-        )
-        trace = (
-            f"{opening} First, Anna has {a} pens, and {b} more make {a} + {b} = {a + b}. "
-            f"Next, she gives {c} away, which leaves {a + b} - {c} = {a + b - c}. "
-            f"That looks right, as far as I can tell. So, in the end, Anna has {a + b - c} pens."
-        )
+        asked = request.messages[0]["content"]
+        time.sleep(self.delay)
+        self.prompts.append(asked)
+        a, b, c = pens(asked)
+        trace = trace_of(asked, draws)
         answer = str(a + b - c)
         fault = draws.randrange(25) if self.faults else 99
         if fault == 0:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from openai_server import ChatServer
 from synth_server import FAULTS, Solver, french, problem
+from test_synth import records_of
 
 from riftk.constraints import parse_constraint
 from riftk.data_synth import Budget, BudgetSpent, Prices, Rejected, SynthConfig, synthesize
@@ -60,10 +61,6 @@ def run(config: SynthConfig, url: str, out: Path, **options):
     finally:
         engine.close()
         llm.close()
-
-
-def outcomes_of(folder: Path) -> list[dict]:
-    return [record for path in sorted(folder.glob("rewritten/*")) for record in read_jsonl(path)]
 
 
 # ----------------------------------------------------------------------------------- what is asked
@@ -160,7 +157,7 @@ def test_a_failing_server_loses_nothing_and_is_asked_nothing_twice(problems, tmp
         result = run(config, server.url, tmp_path / "out")
         assert server.keys == {"Bearer sk-secret-of-the-test"}
     seeds = {record["item_id"] for record in read_jsonl(tmp_path / "out" / "seeds.jsonl")}
-    outcomes = outcomes_of(tmp_path / "out")
+    outcomes = records_of(tmp_path / "out", "rewritten")
     assert {outcome["key"].partition("/")[0] for outcome in outcomes} == seeds
     assert len({outcome["key"] for outcome in outcomes}) == len(outcomes)
     kept = [outcome["key"].partition("/")[0] for outcome in outcomes if outcome["row"] is not None]

@@ -8,49 +8,22 @@ dataset. Printed is the highest memory of each process and the difference betwee
 from __future__ import annotations
 
 import argparse
-import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from synth_server import problem, solve
+from synth_server import SolvingEngine, problem
 from timing import machine
 
 from riftk.data_synth import SynthConfig, synthesize
-from riftk.engines.base import Generation, Request, Sampling, never
 from riftk.rows import write_jsonl
 
 WINDOW = 1000
-
-
-class Solving:
-    """Solves `synth_server.problem` in this process."""
-
-    name, model, think, batched = "made up", "made up", "tags", False
-
-    def describe(self) -> dict[str, str]:
-        return {"engine": self.name}
-
-    def count_tokens(self, text: str) -> int | None:
-        return None
-
-    def generate(
-        self,
-        requests: Sequence[Request],
-        sampling: Sampling,
-        done: frozenset[str] = frozenset(),
-        until: Callable[[], bool] = never,
-    ) -> Iterator[tuple[str, Generation]]:
-        for request in requests:
-            if request.key not in done:
-                said = solve(request.messages[0]["content"], random.Random(request.key))
-                yield request.key, Generation(said, "stop", 100, 100)
 
 
 def run(rows: int) -> None:
@@ -60,7 +33,7 @@ def run(rows: int) -> None:
         write_jsonl(path, map(problem, range(rows)))
         config = SynthConfig(str(path), num_rows=rows, window=WINDOW, sft=("tags",))
         start = time.process_time()
-        kept = synthesize(config, Solving(), Path(folder, "out")).rows
+        kept = synthesize(config, SolvingEngine(), Path(folder, "out")).rows
         busy = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
