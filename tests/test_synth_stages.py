@@ -10,9 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from test_synth import ScriptedEngine, problem, rows_of
+from synth_server import problem
+from test_synth import ScriptedEngine, records_of, rows_of
 
 from riftk import auditing
+from riftk.benchmarks.paraphrases import PARAPHRASES, paraphrase
 from riftk.completions import split_completion
 from riftk.constraints import base, parse_constraint
 from riftk.constraints.published import published_rules
@@ -47,12 +49,14 @@ from riftk.data_synth.rewriters import (
     SECTIONS,
     WORDS,
 )
+from riftk.data_synth.seeds import make_prompt
 from riftk.data_synth.survival import figures, require_survival
 from riftk.data_synth.verification import judge
 from riftk.engines.base import Generation
 from riftk.rows import Row, read_jsonl, read_rows, write_jsonl
-from riftk.training import read_dataset
+from riftk.training import read_config, read_dataset
 
+CONFIGS = sorted((Path(__file__).parent.parent / "recipes" / "configs" / "synth").glob("*.yaml"))
 BY_RULE = tuple(id for id, rewriter in REWRITERS.items() if not rewriter.needs_llm)
 
 
@@ -111,8 +115,7 @@ def test_a_safe_order_whatever_the_order_of_the_sentences(problems, tmp_path, id
     assert result.rows >= 16, str(result)
     traces = {
         record["key"].partition("/")[0]: split_completion(record["generation"]["text"]).reasoning
-        for path in (tmp_path / "out" / "traces").glob("*")
-        for record in read_jsonl(path)
+        for record in records_of(tmp_path / "out", "traces")
     }
     for row in rows_of(tmp_path / "out"):
         if WORDS not in ids:
@@ -164,6 +167,25 @@ def test_rows_are_judged_by_the_rules_that_an_audit_takes():
             # ReasonIF alone has the language, MathIF and IFEval alone the quotation marks.
             lent = {LANGUAGE: "reasonif", QUOTATION: "mathif"}.get(id)
             assert published.rules == (published_rules(constraint) or lent)
+
+
+def plain_words(template: str) -> str:
+    """A sentence without case, punctuation and the names of its arguments."""
+    return " ".join(re.findall(r"[a-z]+|{", re.sub(r"{\w+}", "{", template).lower()))
+
+
+def test_no_row_asks_in_words_that_are_kept_for_evaluation(problems):
+    classes = base._REGISTRY.values()
+    training = [template for one in classes for template in (*one.wording, one.published_response or "")]
+    kept = [template for templates in PARAPHRASES.values() for template in templates]
+    assert min(len(training), len(kept)) > 3 * len(REWRITERS)
+    assert not set(map(plain_words, training)) & set(map(plain_words, kept))
+    config = config_for(problems, constraints=BY_RULE, num_rows=400, plain_share=0, response_share=0.5)
+    for seed in make_seeds(config):
+        for constraint in () if WORDS in seed.ids else seed.constraints():
+            prompt, _ = make_prompt(config, seed, (constraint,))
+            others = (paraphrase(constraint, str(draw)) for draw in range(9))
+            assert not any(other in prompt for other in others)
 
 
 # ---------------------------------------------------------------------------------------------- filters
@@ -483,6 +505,26 @@ def test_options_come_from_a_file_and_the_command_line_goes_before_it(tmp_path):
     assert wrong.stderr.count("\n") <= 2
     missing = riftk("synth", "--out", "out", cwd=tmp_path)
     assert "needs --model and --out" in missing.stderr
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_dry_run_of_every_configuration_needs_neither_hub_nor_server(path, tmp_path):
+    """A file with the columns of the configuration's own problems stands in for them."""
+    config = SynthConfig(read_config(path)["problems"])
+    if path.stem == "paper":
+        assert (config.question_column, config.answer_column) == ("user", None)
+    columns = {"question": config.question_column, "answer": config.answer_column or "final"}
+    records = ({columns[name]: value for name, value in problem(n).items()} for n in range(9))
+    write_jsonl(tmp_path / "own.jsonl", records)
+    command = "synth distill" if "distill" in path.stem else "synth"
+    shown = riftk(
+        *command.split(), "--config", str(path), "--dry-run", "--problems", "own.jsonl",
+        "--question-column", config.question_column, "--answer-column", config.answer_column or "",
+        "--decontaminate", "", cwd=tmp_path,
+    )  # fmt: skip
+    assert shown.returncode == 0, shown.stderr[-2000:]
+    assert shown.stdout.count("=== seed") == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["own.jsonl"]
 
 
 def test_shards_are_made_and_merged_by_command_and_traces_distilled(tmp_path):
