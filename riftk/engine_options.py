@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,25 +21,31 @@ if TYPE_CHECKING:
 OpenEngine = partial[AbstractContextManager["Engine"]]  # takes a model's name; the options are its keywords
 
 
-def with_engine(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command every engine option; in their place it receives `open_engine`, which takes a model's
-    name and is a context manager over the engine."""
-    taken = list(inspect.signature(_open, eval_str=True).parameters.values())[1:]
-    own = [
-        parameter
-        for parameter in inspect.signature(command, eval_str=True).parameters.values()
-        if parameter.name != "open_engine"
-    ]
+def receiving(
+    command: Callable[..., None],
+    name: str,
+    parameters: Sequence[inspect.Parameter],
+    made_of: Callable[[dict[str, Any]], Any],
+) -> Callable[..., None]:
+    """Give a command further options; what is `made_of` their values it receives as `name`."""
+    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != name]
+    shown = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *parameters)]
 
     @wraps(command)
     def run(**values: Any) -> None:
-        options = {parameter.name: values.pop(parameter.name) for parameter in taken}
-        command(open_engine=partial(_open, **options), **values)
+        given = {parameter.name: values.pop(parameter.name) for parameter in parameters}
+        command(**{name: made_of(given)}, **values)
 
-    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in [*own, *taken]]
-    run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     return run
+
+
+def with_engine(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every engine option; in their place it receives `open_engine`, which takes a model's
+    name and is a context manager over the engine."""
+    _, *taken = inspect.signature(_open, eval_str=True).parameters.values()
+    return receiving(command, "open_engine", taken, lambda given: partial(_open, **given))
 
 
 @contextmanager
@@ -106,8 +112,8 @@ def _open(
         "deadline": deadline,
         "retries": retries,
         "api_key_env": api_key_env,
-        "extra_body": _json("--extra-body", extra_body),
-        "chat_template_kwargs": _json("--chat-template-kwargs", chat_template_kwargs),
+        "extra_body": json_object("--extra-body", extra_body),
+        "chat_template_kwargs": json_object("--chat-template-kwargs", chat_template_kwargs),
         "chat_template": chat_template,
         "tokenizer": tokenizer,
         "think": think,
@@ -125,7 +131,7 @@ def _open(
         opened.close()
 
 
-def _json(option: str, text: str | None) -> dict[str, Any] | None:
+def json_object(option: str, text: str | None) -> dict[str, Any] | None:
     """A JSON object from the command line. Raises `ValueError` where it is none."""
     if text is None:
         return None

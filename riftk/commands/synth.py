@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from riftk.commands.options import Model, Out, PriceIn, PriceOut, RetryErrors
-from riftk.engine_options import OpenEngine, with_engine
+from riftk.engine_options import OpenEngine, json_object, receiving, with_engine
 
 # MathIF's setting (its section 4.1): QwQ-32B on DeepScaleR, traces of at most 8,192 tokens, the correct ones.
 DISTILLATION = {
@@ -71,26 +71,6 @@ ShardOption = Annotated[
 PushToHub = Annotated[str, typer.Option(help="Upload the dataset, privately, to this repository of the hub.")]
 
 
-def _receiving(
-    command: Callable[..., None],
-    name: str,
-    parameters: Sequence[inspect.Parameter],
-    made_of: Callable[[dict[str, Any]], Any],
-) -> Callable[..., None]:
-    """Give a command further options; what is `made_of` their values it receives as `name`."""
-    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != name]
-    shown = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *parameters)]
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        given = {parameter.name: values.pop(parameter.name) for parameter in parameters}
-        command(**{name: made_of(given)}, **values)
-
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-    return run
-
-
 def with_settings(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Decorator: give a command an option for every setting of `SynthConfig`; it receives `make_config`.
 
@@ -135,7 +115,7 @@ def with_settings(**defaults: Any) -> Callable[[Callable[..., None]], Callable[.
         return SynthConfig(**{name: read(name, value) for name, value in given.items()})
 
     settings = [option(name) for name in fields]
-    return lambda command: _receiving(
+    return lambda command: receiving(
         command, "make_config", settings, lambda given: partial(make_config, given)
     )
 
@@ -143,7 +123,7 @@ def with_settings(**defaults: Any) -> Callable[[Callable[..., None]], Callable[.
 def with_llm(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of the LLM that rewrites; in their place it receives `open_llm`."""
     _, *taken = inspect.signature(_open_llm, eval_str=True).parameters.values()
-    return _receiving(command, "open_llm", taken, lambda given: partial(_open_llm, **given))
+    return receiving(command, "open_llm", taken, lambda given: partial(_open_llm, **given))
 
 
 @contextmanager
@@ -165,7 +145,6 @@ def _open_llm(
     llm_extra_body: Annotated[str | None, typer.Option(help="Further fields of a request, JSON.")] = None,
 ) -> Iterator[Any]:
     """Open the LLM that rewrites; none where no model is named."""
-    from riftk.engine_options import _json
     from riftk.engines import load_engine
 
     if not model:
@@ -177,7 +156,7 @@ def _open_llm(
         "batch_size": llm_batch_size,
         "deadline": llm_deadline,
         "retries": llm_retries,
-        "extra_body": _json("--llm-extra-body", llm_extra_body),
+        "extra_body": json_object("--llm-extra-body", llm_extra_body),
     }
     given = {name: value for name, value in options.items() if value not in (None, [])}
     opened = load_engine(llm_engine, model=model, **given)
