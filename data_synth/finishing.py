@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from riftk.files import write_json
 from riftk.rows import write_jsonl
 
 from .card import Findings, write_card
@@ -87,7 +88,7 @@ def finish_dataset(
                 yield outcome["row"]
 
     count = write_jsonl(part, rows())
-    _write_json(out / YIELDS, yields.to_dict())
+    write_json(out / YIELDS, yields.to_dict())
     if not count:
         part.unlink()
         raise SynthesisError(
@@ -104,8 +105,8 @@ def write_yields(windows: Iterable[Window], out: Path, usage: dict[str, Any]) ->
     yields = Yields()
     for outcome in _all(windows):
         yields.add(outcome)
-    _write_json(out / YIELDS, yields.to_dict())
-    _write_json(out / "usage.json", usage)
+    write_json(out / YIELDS, yields.to_dict())
+    write_json(out / "usage.json", usage)
     return yields.by_kind
 
 
@@ -186,9 +187,3 @@ class _Quota:
         self._left -= 1
         self._wanted -= taken
         return taken
-
-
-def _write_json(path: Path, value: Any) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(path)

@@ -9,14 +9,14 @@ A part holds records with unique keys in whatever order they came. Memory holds 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from riftk.files import cut_torn_line
+
 Record = dict[str, Any]
-_BLOCK = 1 << 16
 
 
 def part_path(folder: Path, window: int, attempt: int) -> Path:
@@ -34,8 +34,8 @@ class Part:
 
     def __init__(self, path: Path, is_void: Callable[[Record], bool] = lambda record: False) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._out = open(path, "ab")  # noqa: SIM115 - closed by `__exit__`
-        _drop_torn_line(path)
+        self._out = open(path, "a+b")  # noqa: SIM115 - closed by `__exit__`
+        cut_torn_line(self._out)
         self.records = {key: record for key, record in read_part(path).items() if not is_void(record)}
 
     def append(self, record: Mapping[str, Any]) -> None:
@@ -59,18 +59,3 @@ def read_part(path: Path) -> dict[str, Record]:
         return {}
     with open(path, "rb") as lines:
         return {record["key"]: record for record in map(json.loads, lines)}
-
-
-def _drop_torn_line(path: Path) -> None:
-    """Cut the file off after its last line end."""
-    with open(path, "r+b") as file:
-        end = file.seek(0, os.SEEK_END)
-        while end > 0:
-            start = max(end - _BLOCK, 0)
-            file.seek(start)
-            place = file.read(end - start).rfind(b"\n")
-            if place >= 0:
-                file.truncate(start + place + 1)
-                return
-            end = start
-        file.truncate(0)

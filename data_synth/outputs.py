@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from riftk.files import replacing
 from riftk.rows import read_jsonl, write_jsonl
 
 from .config import SynthConfig
@@ -58,12 +59,10 @@ def write_parquet(rows: Path, path: Path) -> None:
         "synth": pa.struct(list(synth.items())),
     }
     schema = pa.schema(list(columns.items()))
-    part = path.with_name(path.name + ".part")
     records = read_jsonl(rows)
-    with pq.ParquetWriter(part, schema) as writer:
+    with replacing(path) as part, pq.ParquetWriter(part, schema) as writer:
         while batch := list(islice(records, _BATCH)):
             writer.write_table(pa.Table.from_pylist(batch, schema))
-    part.replace(path)
 
 
 def push_to_hub(folder: Path, repository: str, private: bool = True) -> str:

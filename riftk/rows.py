@@ -17,6 +17,7 @@ from riftk.constraints import Constraint, ConstraintError, parse_constraint
 from riftk.constraints.conflicts import Conflict, conflicts
 from riftk.constraints.published import RULEBOOKS
 from riftk.constraints.sentences import disagreements
+from riftk.files import SURROGATES, replacing
 
 ANSWER_TYPES = ("math", "number", "choice", "label")
 _BAD_ROWS_SHOWN = 10
@@ -184,13 +185,10 @@ def write_jsonl(path: Path | str, records: Iterable[Mapping[str, Any]]) -> int:
     """Write records one per line and return how many; the file appears only when it is complete."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
     count = 0
-    with open(part, "w", encoding="utf-8") as out:
-        for record in records:
+    with replacing(path) as part, open(part, "w", encoding="utf-8", errors=SURROGATES) as out:
+        for count, record in enumerate(records, 1):  # noqa: B007
             out.write(json.dumps(record, ensure_ascii=False) + "\n")
-            count += 1
-    part.replace(path)
     return count
 
 

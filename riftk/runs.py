@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from riftk.files import write_text
+
 FINISHED = "finished"
 # What a launcher (torchrun, accelerate, DeepSpeed) tells its own ranks and a child must not inherit.
 _LAUNCHER_VARIABLES = {
@@ -151,9 +153,7 @@ def open_run(path: str | Path, config: Mapping[str, Any], hold: bool = True) -> 
                 f"{path} was made with another configuration ({changes}); "
                 "choose another folder, or delete this one"
             )
-    part = path / "config.yaml.part"
-    part.write_text(yaml.safe_dump(kept, allow_unicode=True), encoding="utf-8")
-    part.replace(file)
+    write_text(file, yaml.safe_dump(kept, allow_unicode=True))
     return RunFolder(path, lock)
 
 

@@ -26,7 +26,7 @@ FOLDERS = {
 }
 # From the bottom up. A module imports from its own layer and from those below; a new one needs a place here.
 LAYERS = (
-    {"riftk", "riftk.paths", "riftk.runs"},
+    {"riftk", "riftk.files", "riftk.paths", "riftk.runs", "riftk.spreading"},
     {"riftk.completions", "riftk.constraints", "riftk.grading", "riftk.prompts"},
     {
         "riftk.benchmarks", "riftk.engines", "riftk.judging", "riftk.planning", "riftk.rows",

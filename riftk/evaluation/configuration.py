@@ -14,7 +14,7 @@ from typing import Any
 from riftk.benchmarks import Benchmark
 from riftk.constraints import CHECKER_VERSION
 from riftk.engines.base import RECORDED_ONLY
-from riftk.evaluation.files import write_json
+from riftk.files import write_json
 
 CONFIG = "config.json"
 _PACKAGES = (

@@ -11,25 +11,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from riftk.files import SURROGATES, cut_torn_line, replacing
 from riftk.rows import read_jsonl
-
-# A lone surrogate, which UTF-8 has no bytes for, is written as the JSON escape that it reads back from.
-_SURROGATES = "backslashreplace"
 
 
 def write_sample(samples: IO[str], sample: Mapping[str, Any]) -> None:
     samples.write(json.dumps(sample, ensure_ascii=False) + "\n")
     samples.flush()
-
-
-def write_samples(path: Path, samples: Iterable[Mapping[str, Any]]) -> None:
-    """Write a whole samples file; it appears only when it is complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with open(part, "w", encoding="utf-8", errors=_SURROGATES) as file:
-        for sample in samples:
-            file.write(json.dumps(sample, ensure_ascii=False) + "\n")
-    part.replace(path)
 
 
 def sample_key(item_id: str, sample: int) -> str:
@@ -46,12 +34,12 @@ def appending(path: Path, again: Callable[[Mapping[str, Any]], bool] | None = No
     """
     path.touch()
     with ExitStack() as stack:
-        _cut_last(stack.enter_context(_locked(path)))
+        cut_torn_line(stack.enter_context(_locked(path)))
         if again is not None and (count := sum(again(json.loads(line)) for line in _lines(path))):
             print(f"{path.name}: {count} samples are made again", file=sys.stderr)
             _rewrite(path, (line for line in _lines(path) if not again(json.loads(line))))
             stack.enter_context(_locked(path))  # it is another file now
-        yield stack.enter_context(open(path, "a", encoding="utf-8", errors=_SURROGATES))
+        yield stack.enter_context(open(path, "a", encoding="utf-8", errors=SURROGATES))
 
 
 def put_in_order(path: Path) -> None:
@@ -102,22 +90,14 @@ def counting(samples: Iterable[dict[str, Any]], usage: dict[str, int]) -> Iterat
         yield sample
 
 
-def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    part.replace(path)
-
-
 def _lines(path: Path) -> Iterator[bytes]:
     with open(path, "rb") as file:
         yield from file
 
 
 def _rewrite(path: Path, lines: Iterable[bytes]) -> None:
-    part = path.with_name(path.name + ".part")
-    with open(part, "wb") as file:
+    with replacing(path) as part, open(part, "wb") as file:
         file.writelines(lines)
-    part.replace(path)
 
 
 @contextmanager
@@ -129,16 +109,3 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
         except BlockingIOError:
             raise ValueError(f"another process is writing {path}; wait for it") from None
         yield file
-
-
-def _cut_last(file: IO[bytes]) -> None:
-    """Cut off what stands behind the last whole line."""
-    end = file.seek(0, 2)
-    while end and not _is_line_end(file, end):
-        end -= 1
-    file.truncate(end)
-
-
-def _is_line_end(file: IO[bytes], end: int) -> bool:
-    file.seek(end - 1)
-    return file.read(1) == b"\n"

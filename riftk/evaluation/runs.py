@@ -27,12 +27,12 @@ from riftk.evaluation.files import (
     once,
     put_in_order,
     sample_key,
-    write_json,
     write_sample,
 )
 from riftk.evaluation.reflection import SecondTurns
 from riftk.evaluation.scoring import score_sample
 from riftk.evaluation.summary import summarise
+from riftk.files import write_json
 from riftk.rows import read_jsonl
 from riftk.statistics import smallest_difference
 

@@ -13,10 +13,11 @@ from typing import Any
 from riftk.benchmarks import Benchmark
 from riftk.engines.base import Generation
 from riftk.evaluation.configuration import CONFIG, make_config, read_config
-from riftk.evaluation.files import put_in_order, write_json, write_samples
+from riftk.evaluation.files import put_in_order
 from riftk.evaluation.runs import refresh
 from riftk.evaluation.scoring import Case, batched, score_all, stored_case
-from riftk.rows import Row, RowError, read_jsonl
+from riftk.files import write_json
+from riftk.rows import Row, RowError, read_jsonl, write_jsonl
 
 _OUTPUTS = ("output", "outputs", "response", "responses", "completion", "completions", "text", "generation")
 _NO_SAMPLING = dict.fromkeys(("temperature", "top_p", "max_tokens", "seed"))
@@ -71,7 +72,7 @@ def score_stored(
     file = out / f"samples_{task}.jsonl"
     if file.resolve() == path.resolve():
         raise ValueError(f"{path} would be overwritten; give another --out")
-    write_samples(file, _scored(source))
+    write_jsonl(file, _scored(source))
     put_in_order(file)
     config = _config(path, task, source, first, think, pass_at)
     write_json(out / CONFIG, {**config, "stored": origin})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +164,8 @@ def _bars(estimate: Mapping[str, Any]) -> list[list[float]] | None:
         return None
     below, above = estimate["value"] - estimate["low"], estimate["high"] - estimate["value"]
     return [[100 * max(below, 0.0)], [100 * max(above, 0.0)]]
+
+
+def read_pictures(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The SVG beside each PNG of a folder, by the PNG's name."""
+    return {name: (folder / name).with_suffix(".svg").read_text(encoding="utf-8") for name in names}

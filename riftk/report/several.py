@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from riftk.evaluation import refresh, sample_files
+from riftk.files import write_text
 from riftk.report.comparison import compare, conclusion, headline, keys_between
-from riftk.report.files import read_pictures, replace_file
 from riftk.report.flat import render_csv
 from riftk.report.html import render_page
 from riftk.report.markdown import provenance
-from riftk.report.plots import plot_trade_off
+from riftk.report.plots import plot_trade_off, read_pictures
 from riftk.report.text import difference_cell, estimate_cell, inline, table
 from riftk.report.traces import LIMITS, Limits, collect_traces
 
@@ -78,12 +78,12 @@ def write_comparison(
         name = f"report_{task}.png"
         if plot_trade_off(data.evaluations, task, out / name, data.differences):
             data.plots[task] = name
-    replace_file(out / "report.csv", render_csv(data.evaluations, data.differences))
+    write_text(out / "report.csv", render_csv(data.evaluations, data.differences))
     markdown = render_several(data)
-    replace_file(out / "report.md", markdown)
+    write_text(out / "report.md", markdown)
     traces = collect_traces({name: sample_files(folder) for name, folder in folders.items()}, limits)
     pictures = read_pictures(out, data.plots.values())
-    replace_file(out / "report.html", render_page(_title(data), markdown, pictures, traces))
+    write_text(out / "report.html", render_page(_title(data), markdown, pictures, traces))
     return out / "report.md"
 
 

@@ -3,20 +3,19 @@ the card of the trained model."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from riftk.evaluation import refresh, sample_files
+from riftk.files import write_json, write_text
 from riftk.report.card import write_card
 from riftk.report.comparison import compare, conclusion, headline
 from riftk.report.curves import collect_way, plot_way
 from riftk.report.examples import examples
-from riftk.report.files import read_pictures, replace_file
 from riftk.report.flat import render_csv
 from riftk.report.html import render_page
 from riftk.report.markdown import column, evaluations, heading, render
-from riftk.report.plots import plot
+from riftk.report.plots import plot, read_pictures
 from riftk.report.traces import LIMITS, Limits, collect_traces
 from riftk.report.training import plot_training, training_log
 
@@ -48,17 +47,17 @@ def write_report(run_dir: str | Path, limits: Limits = LIMITS) -> Path:
             report["plots"][task] = name
     if whole_run:
         _add_training(report, run)
-        replace_file(run / "results.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+        write_json(run / "results.json", report)
     columns = {column(report, when): report[when] for when in evaluations(report)}
     differences = {column(report, "after"): report["differences"]}
-    replace_file(run / "report.csv", render_csv(columns, differences))
+    write_text(run / "report.csv", render_csv(columns, differences))
     markdown = render(report)
-    replace_file(run / "report.md", markdown)
+    write_text(run / "report.md", markdown)
     samples = dict(zip(columns, map(sample_files, folders.values()), strict=True))
     pictures = [*report["plots"].values(), *report.get("way_plots", {}).values()]
     pictures += filter(None, [report.get("training_plot")])
     traces = collect_traces(samples, limits)
-    replace_file(
+    write_text(
         run / "report.html", render_page(heading(report), markdown, read_pictures(run, pictures), traces)
     )
     if whole_run and "after" in folders:
