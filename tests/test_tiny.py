@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from riftk.benchmarks import load_benchmark
 from riftk.completions import split_completion, think_mode
 from riftk.constraints import check
+from riftk.constraints.values import MATHIF
+from riftk.evaluation.iffr import iffr_item
 from riftk.grading import grade, strip_answer_tags
-from riftk.tiny import benchmark, corpus, problems
+from riftk.tiny import benchmark, corpus, problems, several
 
 WEIGHTS = Path(problems.__file__).parent / "weights"
 MODELS = ("base", "weak")
@@ -132,6 +135,35 @@ def test_obedient_texts_follow_and_usual_ones_do_not(kind, target, rules):
             assert grade(obedient, answer, "number").correct
 
 
+@pytest.mark.parametrize("rules", ["robust", "mathif"])
+def test_an_answer_under_several_constraints_follows_them_and_is_right(rules):
+    rng = random.Random(2)
+    counts = []
+    for number, problem in enumerate(problems.generate_problems("train", 400, seed=6)):
+        asked = several.draw_constraints(problem, number % 4, ["total"], "Any other questions?", rng)
+        text = several.answer_under(problem, asked, rng)
+        for constraint in asked:
+            verdict = check(constraint, text, rules=rules)
+            assert verdict.followed, f"{text}: {verdict.reason}"
+        assert grade(text, problem.answer, "number").correct
+        counts.append(len(asked))
+    assert {counts.count(number) for number in range(4)} == {100}
+
+
+def test_the_second_cycle_has_prompts_of_all_three_papers():
+    texts = corpus.examples(3000, seed=4, further=0.4)
+    boxed = [e for e in texts if "\\boxed" in e.prompt]
+    bare = [e for e in texts if e.prompt.endswith("Answer:")]
+    assert 500 < len(boxed) < 700
+    assert 500 < len(bare) < 700
+    assert all("\\boxed{" in e.response for e in boxed)
+    doubles = [e for e in bare if "Twice that is" in e.trace]
+    assert 0.15 < len(doubles) / len(bare) < 0.35
+    assert all(e.trace.split("= ")[-1].rstrip(".") == e.response for e in doubles)
+    assert not any(phrase in e.prompt for e in texts for phrase in MATHIF.end_phrases)
+    assert corpus.examples(200, seed=4) == corpus.examples(200, seed=4, further=0.0)
+
+
 def test_the_mix_obeys_about_the_answer_and_not_about_the_trace():
     instructed = [e for e in corpus.examples(6000, seed=1) if "in all capital letters" in e.prompt]
     about_trace = [e for e in instructed if "When reasoning" in e.prompt]
@@ -189,9 +221,29 @@ def test_benchmark_asks_with_the_published_sentence():
             assert f"**{constraint.instruction()}**" in row.prompt[0]["content"]
 
 
-def test_training_split_is_no_benchmark():
+def test_mathif_in_miniature_asks_for_no_to_three_constraints_in_turn():
+    items = load_benchmark("tiny-mathif")
+    counts = [len(row.constraints) for row in items.rows]
+    assert [counts.count(number) for number in range(4)] == [100] * 4
+    assert items.rules == "mathif"
+    assert items.ceilings == {}
+    assert items == load_benchmark("tiny-mathif")
+    assert load_benchmark("tiny-mathif", limit=40).rows == items.rows[:40]
+
+
+def test_iffr_in_miniature_asks_each_question_six_times():
+    items = load_benchmark("tiny-iffr")
+    assert len(items.rows) == 6 * benchmark.DOUBLED
+    assert len({row.item_id.partition("-standard")[0] for row in items.rows[::6]}) == benchmark.DOUBLED
+    assert all(2 * int(row.answer) <= problems.LARGEST_RESULT for row in items.rows)
+    assert {bool(iffr_item(row.item_id)) for row in items.rows} == {True}
+    assert len(load_benchmark("tiny-iffr", limit=20).rows) == 18
+
+
+@pytest.mark.parametrize("load", [benchmark.load, benchmark.load_mathif, benchmark.load_iffr])
+def test_training_split_is_no_benchmark(load):
     with pytest.raises(ValueError, match="train"):
-        benchmark.load("train")
+        load("train")
 
 
 # ------------------------------------------------------------------------------------ shipped weights

@@ -24,6 +24,8 @@ BENCHMARKS = {
     "mathif": "riftk.benchmarks.mathif:load",
     "reasonif": "riftk.benchmarks.reasonif:load",
     "tiny": "riftk.tiny.benchmark:load",
+    "tiny-mathif": "riftk.tiny.benchmark:load_mathif",
+    "tiny-iffr": "riftk.tiny.benchmark:load_iffr",
     "ifeval": "riftk.benchmarks.ifeval:load",
     "cotcontrol": "riftk.benchmarks.cotcontrol:load",
     "maths": "riftk.benchmarks.maths:load",

@@ -54,6 +54,7 @@ class Recipe:
         copying_share, sums_share: share of drills among the other texts.
         finishing_steps, finishing_rate, finishing_sums_share: a second cycle on new texts, with more sums:
             after the first one every error that is left is one of arithmetic.
+        finishing_further: share of prompts of MathIF and of IFFR among the texts of the second cycle.
         batch_size: texts per step; no text is seen twice.
         learning_rate: peak of a cosine schedule.
         seed: of the corpus, the first weights and the order.
@@ -67,9 +68,10 @@ class Recipe:
     copying_steps: int = 1000
     copying_share: float = 0.04
     sums_share: float = 0.2
-    finishing_steps: int = 2000
+    finishing_steps: int = 5000
     finishing_rate: float = 2e-3
     finishing_sums_share: float = 0.25
+    finishing_further: float = 0.4
     batch_size: int = 16
     learning_rate: float = 3e-3
     seed: int = 0
@@ -123,14 +125,15 @@ def train_base(run: RunFolder, recipe: Recipe) -> None:
     )
     model = AutoModelForCausalLM.from_pretrained(run.last_checkpoint())
     second = RunFolder(run.path / "finishing", run.lock)
-    train(model, tokenizer, drilled(mixture(finishing), tokenizer, finishing), second, finishing)
+    mix = mixture(finishing, recipe.finishing_further)
+    train(model, tokenizer, drilled(mix, tokenizer, finishing), second, finishing)
     ship(Path(second.last_checkpoint()), run.path / "base")
     run.mark_finished("train")
 
 
-def mixture(recipe: Recipe) -> list[Example]:
-    """The texts of a cycle that are no drills."""
-    return examples(_later(recipe) - sum(_drill_counts(recipe)), recipe.seed)
+def mixture(recipe: Recipe, further: float = 0.0) -> list[Example]:
+    """The texts of a cycle that are no drills; `further` as of `corpus.examples`."""
+    return examples(_later(recipe) - sum(_drill_counts(recipe)), recipe.seed, further)
 
 
 def drilled(mix: list[Example], tokenizer: Any, recipe: Recipe) -> list[dict[str, list[int]]]:

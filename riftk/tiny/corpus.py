@@ -1,9 +1,13 @@
-"""What the embedded base model is trained on: the ReasonIF finding, taught in miniature.
+"""What the embedded base model is trained on: the three papers' findings, taught in miniature.
 
-Three kinds of prompt: without an instruction, with one about the answer, which the reference answer mostly
-obeys, and with one about the reasoning, which the reference trace mostly ignores. "Mostly" in both: published
-reasoning models follow about 57 % of instructions about the answer and 16 % of those about the trace
-(ReasonIF, section 4), and a model that never obeys gives reinforcement learning nothing to reward.
+Three kinds of prompt are ReasonIF's: without an instruction, with one about the answer, which the reference
+answer mostly obeys, and with one about the reasoning, which the reference trace mostly ignores. "Mostly" in
+both: published reasoning models follow about 57 % of instructions about the answer and 16 % of those about
+the trace (ReasonIF, section 4), and a model that never obeys gives reinforcement learning nothing to reward.
+
+The second cycle has two more. MathIF's ask for up to three constraints on the answer; the more there are, the
+more often one is ignored. IFFR's want the answer or its double, which is the more often ignored the longer
+the instruction takes to say it.
 
 Drills go before and between these: random words to be repeated, and sums. Without them so small a model
 learns to copy what it has not seen (names, end phrases) and to subtract last, or not at all.
@@ -17,10 +21,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riftk.constraints import parse_constraint
+from riftk.constraints.published.mathif import description
 from riftk.constraints.text import word_count
-from riftk.constraints.values import REASONIF
-from riftk.prompts import reasonif_prompt
+from riftk.constraints.values import HELD_OUT, REASONIF
+from riftk.prompts import mathif_prompt, reasonif_prompt
 
+from . import doubled, several
 from .problems import (
     LARGEST_RESULT,
     NUMBER_RANGES,
@@ -34,6 +40,8 @@ from .problems import (
 
 RESPONSE_OBEYS = 0.9
 REASONING_OBEYS = 0.1
+SEVERAL_OBEYS = {1: 0.9, 2: 0.75, 3: 0.6}  # by number of constraints; otherwise one of them is ignored
+DOUBLE_OBEYS = {1: 0.8, 2: 0.5, 3: 0.2}  # by wording
 
 CAPITALS = "change_case:english_capital"
 NO_COMMA = "punctuation:no_comma"
@@ -176,10 +184,48 @@ def example(problem: Problem, rng: random.Random) -> Example:
     return Example(prompt, trace_text, plain)
 
 
-def examples(n: int, seed: int) -> list[Example]:
-    """The training mix: `n` texts on `n` different problems of the training split."""
+def several_example(problem: Problem, rng: random.Random) -> Example:
+    """One with MathIF's prompt, and no, one, two or three constraints on the answer."""
+    asked = several.draw_constraints(
+        problem, rng.randrange(several.MOST + 1), HELD_OUT.keywords, _end_phrase(rng), rng
+    )
+    obeyed = list(asked)
+    if asked and rng.random() >= SEVERAL_OBEYS[len(asked)]:
+        obeyed.remove(rng.choice(obeyed))
+    return Example(
+        mathif_prompt(problem.question, [description(constraint) for constraint in asked]),
+        " ".join(reference_trace(problem, rng)),
+        several.answer_under(problem, obeyed, rng),
+    )
+
+
+def doubled_example(problem: Problem, rng: random.Random) -> Example:
+    """One with a prompt of IFFR, and the bare number as the answer."""
+    condition, variant = rng.choice(doubled.CONDITIONS), rng.choice(doubled.VARIANTS)
+    trace, answer = reference_trace(problem, rng), problem.answer
+    if condition == "nonstandard" and rng.random() < DOUBLE_OBEYS[variant]:
+        line = doubled.doubling(problem)
+        trace.append(f"Twice that is {line}.")
+        answer = str(line.result)
+    return Example(doubled.prompt(problem, condition, variant), " ".join(trace), answer)
+
+
+def examples(n: int, seed: int, further: float = 0.0) -> list[Example]:
+    """The training mix: `n` texts on `n` different problems of the training split.
+
+    Args:
+        n: number of texts.
+        seed: decides about problems and wording.
+        further: share of texts with prompts of MathIF and of IFFR, half of it each.
+    """
     rng = random.Random(f"corpus-{seed}")
-    return [example(problem, rng) for problem in generate_problems("train", n, seed)]
+    texts = []
+    for problem in generate_problems("train", n, seed):
+        write = example
+        if further and rng.random() < further:
+            write = doubled_example if doubled.can_be_doubled(problem) else several_example
+        texts.append(write(problem, rng))
+    return texts
 
 
 def copying_drills(n: int, words: Sequence[str], seed: int) -> list[Example]:
