@@ -116,6 +116,17 @@ def write_questions(folder, name="gpqa_w_keyword.csv", **changed):
         writer.writerow(record)
 
 
+def test_cotcontrol_grades_every_letter_of_the_alphabet_and_refuses_more_options(tmp_path):
+    options = [f"{number} atoms" for number in range(26)]
+    write_questions(tmp_path, answer="Q", options=json.dumps(options))
+    (row,) = load_benchmark("cotcontrol:uppercase-thinking", data_dir=tmp_path).rows
+    assert row.answer == "Q"
+    assert grade_many(["Answer: Q", "Answer: P"], [row.answer] * 2, row.answer_type)[0].correct
+    write_questions(tmp_path, answer="Q", options=json.dumps([*options, "none"]))
+    with pytest.raises(RowError, match="27 options and no letters beyond Z; take the row out"):
+        load_benchmark("cotcontrol", data_dir=tmp_path)
+
+
 def test_cotcontrol_asks_each_question_under_each_rule(tmp_path):
     write_questions(tmp_path)
     write_questions(tmp_path, "hle_w_keyword.csv", answer="C", valid_keywords="", keywords_with_synonyms="")

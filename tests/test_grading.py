@@ -92,6 +92,13 @@ def test_golden_iffr_answers(case):
         ("The total is 8.\n\nIs there anything else I can help with?", "8"),
         ("<answer></answer> so 7", "7"),
         ("seven", "7"),
+        ("\\(16\\)", "16"),
+        ("The result: \\(-16\\).", "-16"),
+        ("\\[\n16\n\\]", "16"),
+        ("That makes \\(16\\) apples.", "16"),
+        ("So it is \\(x^2\\).", "x^2"),
+        ("It is \\(\\frac{1}{2}\\) in all, see \\(x\\) above.", "x"),
+        ("\\[x^2 + y\\]", "x^2 + y"),
     ],
 )
 def test_where_the_answer_is_found(response, answer):
@@ -259,6 +266,19 @@ def test_the_trace_is_passed_over_and_an_open_one_is_no_answer():
         ("A good question", None),
         ("", None),
         ("<answer>sound and heat</answer>", None),
+        ("B\n\nExplanation: A is wrong because C is an element.", "B"),
+        ("**B**\n\n**Explanation:** Option A is wrong, and the answer A is, too.", "B"),
+        ("(B) sound. Explanation: A would need a wire.", "B"),
+        ("B\n\nA would need a wire, and C melts.", "B"),
+        ("B\n\nOption A is wrong.", "B"),
+        ("B\n\nExplanation: " + "A is no metal and C melts. " * 200, "B"),
+        ("B\n\nThat was too quick. The answer is C.", "C"),
+        ("B\n\nExplanation: A melts.\n\nFinal answer: C", "C"),
+        ("B\n\nExplanation: " + "A is no metal and D melts. " * 200 + "\nFinal answer: C", "C"),
+        ("Explanation: B melts.\n\nAnswer: A", "A"),
+        ("Option A is wrong. Option C fits.", "C"),
+        ("A or B\n\nExplanation: both melt, and C does not.", None),
+        ("C melts before any other, D then, A and B never do so at all here.\nReason: A is a metal.", None),
     ],
 )
 def test_the_letter_that_is_chosen(response, letter):
@@ -267,6 +287,8 @@ def test_the_letter_that_is_chosen(response, letter):
 
 def test_more_options_than_four_are_known_from_the_gold_answer():
     assert grade("The answer is G.", "G", "choice").correct
+    assert grade("(Q) Argon", "Q", "choice").correct
+    assert not grade("(R) Argon", "Q", "choice").correct
     assert not grade("The answer is G.", "B", "choice").correct
 
 
@@ -277,6 +299,12 @@ def test_more_options_than_four_are_known_from_the_gold_answer():
         ("not positive", "positive", False),
         ("TRUE", "True", True),
         ("It is spam.", "spam", True),
+        ("Answer: Negative\n\nExplanation: the true sentiment is positive", "negative", True),
+        ("Answer: Negative\n\nExplanation: the true sentiment is positive", "positive", False),
+        ("Not positive.\n\nReason: nothing in it is positive.", "positive", False),
+        ("Positive.\n\nReasoning: it praises.\n\nOutput: negative", "negative", True),
+        ("positive, so the opposite is negative", "negative", True),
+        ("Reasoning: it is positive.\nnegative", "negative", True),
     ],
 )
 def test_labels_of_known_and_other_sets(response, gold, right):

@@ -21,6 +21,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from riftk.benchmarks import Benchmark, stratified
@@ -44,7 +45,6 @@ MODES = (
 KEYWORDS = (SUPPRESSION, SUPPRESSIONS)  # the rules that need them
 PLAIN = "plain"
 OPTIONS = ("options", "answer_options")
-LETTERS = "ABCDEFGHIJ"  # which grading can read; questions with a later one have no gold answer here
 
 
 def load(
@@ -144,7 +144,7 @@ def _row(question: Mapping[str, Any], mode: str, gpt_oss: bool, keywords_only: b
     return Row(
         item_id=f"cotcontrol-{question['where']}-{mode}",
         prompt=({"role": "user", "content": content},),
-        answer=question["answer"] if question["answer"] in LETTERS else "",
+        answer=question["answer"],
         answer_type="choice",
         constraints=constraints,
         source=question["source"],
@@ -194,7 +194,11 @@ def _question(record: Mapping[str, Any], where: str) -> dict[str, Any]:
             )
     options = [str(option) for option in _value(next(record[n] for n in OPTIONS if record.get(n)), where)]
     answer = str(record["answer"]).strip()
-    letters = [chr(ord("A") + number) for number in range(len(options))]
+    if len(options) > len(ascii_uppercase):
+        raise RowError(
+            f"{where}: there are {len(options)} options and no letters beyond Z; take the row out of the file"
+        )
+    letters = list(ascii_uppercase[: len(options)])
     texts = [option.strip() for option in options]
     if answer in texts:
         answer = letters[texts.index(answer)]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 
 from riftk.completions import split_completion
 from riftk.grading.arithmetic import Number
@@ -38,6 +39,11 @@ from riftk.grading.pool import Outcome, Pool, WorkerError, shared_pool
 from riftk.grading.published import reasonif_correct, reasonif_extract
 
 RULES = ("robust", "reasonif", "mathif", "iffr")
+_LETTERS = (
+    "ABCD",
+    "ABCDEFGHIJ",
+    ascii_uppercase,
+)  # options of a choice; the fewest that hold the gold answer
 _PUBLISHED_TYPES = {
     "reasonif": ("math", "number", "choice"),
     "mathif": ("math", "number"),
@@ -215,10 +221,10 @@ def _number(response: str, gold: str) -> Grade:
 
 
 def _choice(response: str, gold: str) -> Grade:
-    expected = choice(gold, "ABCDEFGHIJ")
+    expected = choice(gold, _LETTERS[-1])
     if expected is None:
         return Grade(False, extract_answer(response, "choice"), f"the gold answer {gold!r} is no letter")
-    letters = "ABCD" if expected in "ABCD" else "ABCDEFGHIJ"
+    letters = next(letters for letters in _LETTERS if expected in letters)
     found = extract_answer(response, "choice", letters=letters)
     if found is None:
         return Grade(False, None, "no option chosen, or several")

@@ -26,8 +26,9 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _LEADING = re.compile(r"(?:[\s:*_`\"“'‘]|\$+(?!\d)|\\[(\[])*")
-_SENTENCE_END = re.compile(r"\n|[.!?]+[\"”'’*_)\]]*(?=\s|$)|\\[)\]]")
-_MATH = re.compile(r"\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)")
+_SENTENCE_END = re.compile(r"\n|[.!?]+[\"”'’*_)\]]*(?=\s|$)")
+_STATED_END = re.compile(rf"{_SENTENCE_END.pattern}|\\[)\]]")
+_MATH = re.compile(r"\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]")
 _REFUSAL = re.compile(
     r"\b(?:I|we)(?: (?:am|are|was|were)|['’](?:m|re))? (?:can(?:no|['’])t|can not|could(?: not|n['’]t)|unable"
     r"|not sure|do(?: not|n['’]t) know|g[ia]ve up|have no idea)\b"
@@ -170,7 +171,7 @@ def _stated(text: str) -> str | None:
     """What stands behind the last "answer is" that an answer follows."""
     for mark in list(_STATED.finditer(text))[: -_TRIES - 1 : -1]:
         start = _LEADING.match(text, mark.end()).end()
-        end = _SENTENCE_END.search(text, start, start + MAX_CHARS)
+        end = _STATED_END.search(text, start, start + MAX_CHARS)
         found = text[start : end.start() if end else start + MAX_CHARS].strip()
         if found and (any(map(str.isdigit, found)) or "\\" in found or len(found.split()) <= 4):
             return found
@@ -182,14 +183,18 @@ def _last_number(text: str) -> str | None:
     if _REFUSAL.search(tail[-300:]):
         return None
     sentences = [part.strip() for part in _SENTENCE_END.split(tail)]
-    for sentence in reversed([part for part in sentences if any(map(str.isdigit, part)) or "$" in part]):
+    for sentence in reversed(list(filter(_may_answer, sentences))):
         number = parse_number(sentence)
         if number.value is not None:
             return written(number)
-        math = [m[1] or m[2] for m in _MATH.finditer(sentence)]
+        math = [m[m.lastindex] for m in _MATH.finditer(sentence)]
         return math[-1].rpartition("=")[2].strip() if math else None
     number = parse_number(tail.strip())  # in words
     return written(number) or None
+
+
+def _may_answer(sentence: str) -> bool:
+    return any(map(str.isdigit, sentence)) or "$" in sentence or bool(_MATH.search(sentence))
 
 
 def _trimmed(text: str) -> str | None:

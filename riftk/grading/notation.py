@@ -94,6 +94,7 @@ _UNIT_POWER = re.compile(r"\^\(?-?\d+\)?")
 _UNIT_BEFORE = re.compile(r"[\d)}]\s*$")
 _REPEATING = re.compile(r"(?<![\d.])(\d{0,30})\.(\d{0,30})\\(?:overline|bar)\s*\{\s*(\d{1,30})\s*\}")
 _OHM = re.compile(r"(?<=\d)\s*\\Omega(?![A-Za-z])")
+_DELIMITER = re.compile(r"(?<!\\)\\[()\[\]]")
 _SPACED_MONEY = re.compile(r"\$\d{1,3}(?: \d{3})+(?!\d)")
 _SPACED_THOUSANDS = re.compile(r"(\D*\d{1,3})((?: \d{3})+)((?:\.\d+)?\D*)")
 
@@ -102,6 +103,7 @@ def plain_number(text: str) -> str:
     """Notation for the number parser: infix arithmetic instead of LaTeX, what is no number left as it is."""
     text = _OHM.sub(" ohm ", fold_layout(strip_markdown(text)).replace("\\degree", " degrees "))
     text = _SPACED_MONEY.sub(lambda m: m[0].replace(" ", ""), text).replace("$", " ")
+    text = _DELIMITER.sub(" ", text)
     text = _PMOD.sub(" mod ", _EQUALS.sub("=", _DIVIDE.sub("/", _TIMES.sub("*", text))))
     text = _REPEATING.sub(_repeating, _MIXED.sub(_mixed, text))
     for _ in range(8):  # from the innermost braces outwards
