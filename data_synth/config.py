@@ -169,6 +169,12 @@ class SynthConfig:
         """Whether the published way is followed, in which nothing is verified."""
         return self.recipe == "paper"
 
+    @property
+    def row_rules(self) -> str:
+        """The `rules` of a row: ReasonIF judges traces and responses to its own prompt; a trace that MathIF's
+        prompt asks for is none that MathIF would judge, so that `published_rules` has the choice."""
+        return "reasonif" if self.style == "reasonif" else ""
+
     def by_llm(self, id: str) -> bool:
         """Whether traces are rewritten for a constraint by the LLM."""
         return REWRITERS[id].needs_llm or (bool(self.llm) and REWRITERS[id].may_use_llm(self))

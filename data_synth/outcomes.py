@@ -54,7 +54,7 @@ def finish(config: SynthConfig, model: str, draft: Draft) -> Outcome:
     except Rejected as rejected:
         return rejection(seed, draft.attempt, "verify", rejected)
     prompt, wordings = make_prompt(config, seed, constraints)
-    row = _row(seed, prompt, constraints)
+    row = _row(config, seed, prompt, constraints)
     row |= {"reasoning": draft.text, "response": trace.response}
     row["synth"] = {
         "model": model,
@@ -66,7 +66,7 @@ def finish(config: SynthConfig, model: str, draft: Draft) -> Outcome:
         "trace_sha256": hashlib.sha256(trace.reasoning.encode()).hexdigest(),
         "attempts": draft.attempt,
     }
-    before = followed(judge(constraints, trace.reasoning, trace.response))
+    before = followed(judge(constraints, trace.reasoning, trace.response, config.row_rules))
     return {
         **_head(seed, draft.attempt),
         "row": row,
@@ -82,7 +82,7 @@ def _head(seed: Seed, attempt: int) -> Outcome:
     return {"key": f"{seed.item_id}/{attempt}", "attempt": attempt, "constraint": seed.kind}
 
 
-def _row(seed: Seed, prompt: str, constraints: Sequence[Constraint]) -> dict[str, Any]:
+def _row(config: SynthConfig, seed: Seed, prompt: str, constraints: Sequence[Constraint]) -> dict[str, Any]:
     """A row of the dataset without its completion."""
     row = Row(
         item_id=seed.item_id,
@@ -91,5 +91,6 @@ def _row(seed: Seed, prompt: str, constraints: Sequence[Constraint]) -> dict[str
         answer_type=seed.problem.answer_type,
         constraints=tuple(constraints),
         source=seed.problem.source,
+        rules=config.row_rules,
     )
     return row.to_dict()

@@ -52,7 +52,7 @@ def write_parquet(rows: Path, path: Path) -> None:
     text, count = pa.string(), pa.int64()
     synth = dict.fromkeys(("model", "rewriter", "llm", "shape", "trace_sha256"), text)
     synth |= {"llm_tries": count, "attempts": count, "instructions": pa.list_(count)}
-    columns = dict.fromkeys(("item_id", "answer", "answer_type", "constraints", "source"), text)
+    columns = dict.fromkeys(("item_id", "answer", "answer_type", "constraints", "source", "rules"), text)
     columns |= dict.fromkeys(("reasoning", "response"), text)
     columns |= {
         "prompt": pa.list_(pa.struct({"role": text, "content": text})),

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 class Pools(Protocol):
     """What rewriters ask of a configuration, which is a `SynthConfig`."""
 
+    style: str
     end_phrases: tuple[str, ...]
     word_limits: tuple[int, ...]
     calibrated_limits: str

@@ -210,10 +210,17 @@ def _limits(path: str) -> WordLimits:
 
 
 def _draw_limit(draw: Draw) -> dict[str, Any]:
-    """A limit that does not depend on the trace is needed only where it stands in the sampling prompt."""
+    """A limit that does not depend on the trace is needed only where it stands in the sampling prompt.
+
+    MathIF's rows name the relation, ReasonIF's have none.
+    """
     if draw.config.calibrated_limits:
-        return {"num_words": _limits(draw.config.calibrated_limits).of(draw.source)}
-    return {"num_words": draw.draws.choice(draw.config.word_limits)} if draw.in_prompt else {}
+        limit = _limits(draw.config.calibrated_limits).of(draw.source)
+    elif draw.in_prompt:
+        limit = draw.draws.choice(draw.config.word_limits)
+    else:
+        return {}
+    return {"num_words": limit} | ({"relation": "less than"} if draw.config.style == "mathif" else {})
 
 
 @rewriter(WORDS, Place.LENGTH, draw_args=_draw_limit, may_use_llm=lambda config: config.llm_words)
@@ -232,8 +239,8 @@ def word_limit(material: Material) -> Rewrite:
         limit = material.draws.randint(low, high) + material.reserve
     room = limit - material.reserve
     if outline.total_words < room:
-        return Rewrite(material.reasoning, {"num_words": limit})
-    return Rewrite(outline.within(room), {"num_words": limit})
+        return Rewrite(material.reasoning, {**material.args, "num_words": limit})
+    return Rewrite(outline.within(room), {**material.args, "num_words": limit})
 
 
 # ----------------------------------------------------------------------------------------- by LLM only

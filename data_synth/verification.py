@@ -29,27 +29,34 @@ class Judged:
     verdict: Verdict
 
 
-def _rules(constraint: Constraint, book: str) -> str:
+def _rules(constraint: Constraint, book: str, own: str) -> str:
     """The rulebook that stands for a book where this constraint is judged.
 
-    The published one is that which judges its target, or else that of a benchmark which judges the other
-    target only. For a constraint that nobody has published, riftk's own rules are all there is.
+    The published one is the row's own, or that which judges its target, or else that of a benchmark which
+    judges the other target only. For a constraint that nobody has published, riftk's own rules are all
+    there is.
     """
     if book == "robust":
         return book
     targets = (constraint.target, *TARGETS)
-    published = (published_rules(replace(constraint, target=target)) for target in targets)
+    published = (published_rules(replace(constraint, target=target), own) for target in targets)
     return next(filter(None, published), "robust")
 
 
-def judge(constraints: Sequence[Constraint], reasoning: str, response: str) -> list[Judged]:
-    """The verdicts on each constraint, published rules first, robust behind them."""
+def judge(constraints: Sequence[Constraint], reasoning: str, response: str, own: str = "") -> list[Judged]:
+    """The verdicts on each constraint, published rules first, robust behind them.
+
+    Args:
+        constraints: of one row.
+        reasoning, response: its texts.
+        own: the row's `rules`.
+    """
     texts = {"reasoning": Text(reasoning), "response": Text(strip_answer_tags(response))}
     return [
         Judged(constraint, book, rules, check(constraint, texts[constraint.target], rules))
         for book in BOOKS
         for constraint in constraints
-        for rules in (_rules(constraint, book),)
+        for rules in (_rules(constraint, book, own),)
     ]
 
 
@@ -73,7 +80,7 @@ def verify(
     Raises:
         Rejected: with the reason.
     """
-    judged = judge(constraints, reasoning, response)
+    judged = judge(constraints, reasoning, response, config.row_rules)
     if config.is_paper:
         return followed(judged)
     for one in judged:

@@ -546,6 +546,7 @@ def test_rows_about_the_response_are_kept_as_they_are_where_the_model_obeyed(pro
     # The scripted answers have no comma and are never in capitals.
     assert {json.loads(row["constraints"])[0]["id"] for row in about} == {NO_COMMA}
     assert all("," in row["reasoning"] and row["synth"]["rewriter"] == "none" for row in about)
+    assert {row["rules"] for row in rows} == {"reasonif"}
     assert all(any(ask in row["prompt"][0]["content"] for ask in asks) for row in about)
     assert sum(any(ask in prompt for ask in asks) for prompt in engine.prompts) == 45
     assert result.yields[f"{CAPITALS} (response)"].kept == 0

@@ -17,7 +17,7 @@ from riftk import auditing
 from riftk.benchmarks.paraphrases import PARAPHRASES, paraphrase
 from riftk.completions import split_completion
 from riftk.constraints import base, parse_constraint
-from riftk.constraints.published import published_rules
+from riftk.constraints.published import RULEBOOKS, published_rules
 from riftk.data_synth import (
     Shard,
     SynthConfig,
@@ -167,6 +167,17 @@ def test_rows_are_judged_by_the_rules_that_an_audit_takes():
             # ReasonIF alone has the language, MathIF and IFEval alone the quotation marks.
             lent = {LANGUAGE: "reasonif", QUOTATION: "mathif"}.get(id)
             assert published.rules == (published_rules(constraint) or lent)
+
+
+@pytest.mark.parametrize("style", ["reasonif", "mathif"])
+def test_a_response_is_judged_by_the_rules_of_the_benchmark_in_whose_words_it_was_asked_for(problems, style):
+    config = config_for(problems, style=style, response_share=0.9, constraints=BY_RULE)
+    about = [seed for seed in make_seeds(config) if seed.target == "response"]
+    assert {id for seed in about for id in seed.ids} == set(BY_RULE)
+    for seed in about:
+        published, _ = judge(seed.constraints(), "", "It is 4.", config.row_rules)
+        by_reasonif = style == "reasonif" and seed.ids[0] in RULEBOOKS["reasonif"]
+        assert (published.rules == "reasonif") is by_reasonif
 
 
 def plain_words(template: str) -> str:
