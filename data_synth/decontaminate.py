@@ -26,7 +26,8 @@ from .errors import SynthesisError
 THRESHOLD = 0.5
 WORDS = 8  # of an n-gram
 ALL = "all"
-_GENERATED = ("tiny", "tiny-mathif", "tiny-iffr")  # benchmarks whose items are made, by the same templates as training problems
+# Benchmarks whose items are made, by the same templates as training problems.
+_GENERATED = ("tiny", "tiny-mathif", "tiny-iffr")
 _TEMPLATE_SHARE = 0.02  # of the items: what stands in more of them (and in more than three) is the prompt's
 _TEMPLATE_ITEMS = 3
 _WORD = re.compile(r"[^\W_]+")

@@ -42,10 +42,14 @@ def sft_row(family: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_parquet(rows: Path, path: Path) -> None:
-    """Write the rows as Parquet, a batch at a time. Without pyarrow it is left out, and that is said."""
+    """Write the rows as Parquet, a batch at a time. Without pyarrow it is left out, and that is said.
+
+    Arrow reads the JSON itself: from Python's lists it would make arrays with pandas imported, for a second.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
+        from pyarrow.json import ParseOptions, ReadOptions, read_json
     except ModuleNotFoundError:
         print(f"synth: no {path.name}, which needs pyarrow (pip install pyarrow)", file=sys.stderr)
         return
@@ -59,10 +63,11 @@ def write_parquet(rows: Path, path: Path) -> None:
         "synth": pa.struct(list(synth.items())),
     }
     schema = pa.schema(list(columns.items()))
-    records = read_jsonl(rows)
-    with replacing(path) as part, pq.ParquetWriter(part, schema) as writer:
-        while batch := list(islice(records, _BATCH)):
-            writer.write_table(pa.Table.from_pylist(batch, schema))
+    parse = ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+    with open(rows, "rb") as lines, replacing(path) as part, pq.ParquetWriter(part, schema) as writer:
+        while batch := b"".join(islice(lines, _BATCH)):
+            whole = ReadOptions(use_threads=False, block_size=len(batch))
+            writer.write_table(read_json(pa.BufferReader(batch), whole, parse))
 
 
 def push_to_hub(folder: Path, repository: str, private: bool = True) -> str:
