@@ -286,6 +286,31 @@ def paired_difference(
     return Difference(value, float(low), float(high), n, stderr)
 
 
+def mean_of_differences(parts: Sequence[Difference]) -> Difference:
+    """Mean of independent paired differences, each counting as much as another: that of a macro average. The
+    interval as in `mean_of_estimates`; there is no test over items, which do not count alike."""
+    whole = mean_of_estimates([Estimate(one.value, one.low, one.high, one.n, one.stderr) for one in parts])
+    return Difference(**asdict(whole))
+
+
+def relative_change(before: Sequence[float], after: Sequence[float]) -> Estimate:
+    """Change of a mean over the same items as a share of the mean before; its interval as in `mean`.
+
+    No value where the mean before is zero; no interval where it is in a twentieth of the draws.
+    """
+    first, second = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    if not first.sum():
+        return Estimate(None, None, None, first.size, None)
+    value = float((second - first).sum() / first.sum())
+    with np.errstate(divide="ignore"):
+        draws = _resampled_ratios(second - first, first, RESAMPLES, 0)
+    there = draws[np.isfinite(draws)]
+    if first.size < 2 or there.size < LEVEL * RESAMPLES:
+        return Estimate(value, None, None, first.size, None)
+    low, high = np.quantile(there, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, float(low), float(high), first.size, float(there.std(ddof=1)))
+
+
 def mcnemar(gained: int, lost: int) -> float:
     """Exact two-sided p-value of McNemar's test (Q. McNemar, Psychometrika 12, 1947): are gains and losses
     equally likely? 1.0 when nothing changed."""

@@ -18,6 +18,7 @@ from riftk.statistics import (
     paired_difference,
     partial_correlation,
     pearson,
+    relative_change,
 )
 
 BINS = 6  # MathIF, Figure 6
@@ -56,25 +57,35 @@ def paired_forms(kinds: Sequence[Item], names: Sequence[str], by_item: ByItem) -
     """What instructions cost in accuracy: the same questions with them and without, pair by pair.
 
     Returns:
-        `accuracy_cost_{target},{rules}` -> the paired difference (with minus without) and `relative`, the
-        difference as a share of the accuracy without instructions (MathIF's "Diff.", Table 3).
+        `accuracy_cost_{target},{rules}`, and where there are several sources also
+        `accuracy_cost_{target}[source={source}],{rules}` (MathIF, Figure 5) -> the paired difference (with
+        minus without), and as `relative` with `relative_low` and `relative_high` the difference as a share of
+        the accuracy without instructions (MathIF's "Diff.", Table 3).
     """
     questions = {name: _FORM.sub("", name) for name in names}
-    targets = {name: kind.targets for name, kind in zip(names, kinds, strict=True)}
+    kind = dict(zip(names, kinds, strict=True))
     found = {}
     for rules in (*PUBLISHED_GRADERS, "robust"):
         values = by_item(f"accuracy,{rules}")
-        plain = {questions[name]: value for name, value in values.items() if not targets[name]}
+        plain = {questions[name]: value for name, value in values.items() if not kind[name].targets}
         for target in ("reasoning", "response"):
-            asked = {questions[name]: v for name, v in values.items() if targets[name] == {target}}
-            both = [question for question in asked if question in plain]
-            if not both:
-                continue
-            gap = paired_difference([plain[q] for q in both], [asked[q] for q in both])
-            without = sum(plain[q] for q in both) / len(both)
-            relative = gap.value / without if without else None
-            found[f"accuracy_cost_{target},{rules}"] = gap.to_dict() | {"relative": relative}
+            both: dict[str, list[tuple[float, float]]] = {}  # source -> accuracy without, with
+            for name, value in values.items():
+                if kind[name].targets == {target} and questions[name] in plain:
+                    both.setdefault(kind[name].source, []).append((plain[questions[name]], value))
+            if both:
+                metric = f"accuracy_cost_{target}"
+                found[f"{metric},{rules}"] = _cost([pair for pairs in both.values() for pair in pairs])
+                parts = sorted(both) if len(both) > 1 else ()
+                found |= {f"{metric}[source={part}],{rules}": _cost(both[part]) for part in parts}
     return found
+
+
+def _cost(pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    without, with_them = zip(*pairs, strict=True)
+    share = relative_change(without, with_them)
+    relative = {"relative": share.value, "relative_low": share.low, "relative_high": share.high}
+    return paired_difference(without, with_them).to_dict() | relative
 
 
 def correlations(kinds: Sequence[Item], names: Sequence[str], by_item: ByItem) -> dict[str, Any]:

@@ -10,7 +10,8 @@ A figure has a key "metric,filter" as in lm-evaluation-harness; the filter is th
     {target}_ifs_closed,{rules}  the first among completions that closed their reasoning and were not cut off
     {target}_joint,{rules}       followed *and* answered correctly
     {target}_{correct|wrong}_{followed|unfollowed},{rules}   the four quadrants (MathIF, Figure 4)
-    {target}_ifs_first_turn,{rules}, second_turn,none        of a conversation with a reflection
+    {target}_ifs_first_turn,{rules}, accuracy_first_turn,{rules}, second_turn,none    of a conversation with a
+                                 reflection; the first of them also for one constraint id
     accuracy,{rules}             of all items with a gold answer; accuracy_plain, accuracy_instructed,
                                  accuracy_completed (neither cut off nor an error)
     accuracy_macro,{rules}       mean of the sources' accuracies, for benchmarks that are averaged so
@@ -78,6 +79,8 @@ def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield f"accuracy_completed,{rules}", float(right)
     if "first_turn" in sample:
         yield "second_turn,none", float(sample["turn"] == 2)
+        for rules, right in _correct(sample["first_turn"]).items():
+            yield f"accuracy_first_turn,{rules}", float(right)
     for rules in sample["verdicts"]:
         for target in TARGETS:
             yield from _following(sample, rules, target, correct.get(rules, correct.get("robust")))
@@ -109,19 +112,27 @@ def _following(
     if "first_turn" in sample:
         before = _of_target(sample, sample["first_turn"]["verdicts"][rules], target)
         yield f"{target}_ifs_first_turn,{rules}", float(all(kept for _, kept in before))
+        for name, kept in _by_id(before).items():
+            yield f"{target}_ifs_first_turn/{name},{rules}", float(kept)
     if right is not None:
         yield f"{target}_joint,{rules}", float(everything and right)
         here = f"{'correct' if right else 'wrong'}_{'followed' if everything else 'unfollowed'}"
         for quadrant in QUADRANTS:
             yield f"{target}_{quadrant},{rules}", float(quadrant == here)
-    for name in dict.fromkeys(name for name, _ in judged):  # an id that occurs twice counts once
-        yield f"{target}_ifs/{name},{rules}", float(all(kept for other, kept in judged if other == name))
+    for name, kept in _by_id(judged).items():
+        yield f"{target}_ifs/{name},{rules}", float(kept)
 
 
 class Tally:
-    """Collects the observations of samples: sums for each item, which do not grow with the samples."""
+    """Collects the observations of samples: sums for each item, which do not grow with the samples.
 
-    def __init__(self, samples: Iterable[Mapping[str, Any]] = ()) -> None:
+    Args:
+        samples: records of `samples_<task>.jsonl`.
+        macro: whether the accuracy is averaged over sources too, each counting as much as another.
+    """
+
+    def __init__(self, samples: Iterable[Mapping[str, Any]] = (), macro: bool = False) -> None:
+        self.macro = macro
         self.items: dict[str, int] = {}  # item id -> its number
         self.kinds: list[Item] = []
         self.samples = 0
@@ -157,28 +168,36 @@ class Tally:
 
     @property
     def keys(self) -> list[str]:
-        """Keys of all figures, those of parts of the items included (but not those of bins, which are not
-        the same in two evaluations)."""
+        """Keys of all figures, those of parts of the items and means over sources included (but not those of
+        bins, which are not the same in two evaluations)."""
         keys = sorted(self._sums)
         divided = [key for key in keys if _DIVIDED.fullmatch(key)]
+        means = [key.replace("accuracy,", "accuracy_macro,") for key in keys if key.startswith("accuracy,")]
         for part, labels in self._labels.items():
             values = sorted(set(labels) - {""})
             if len(values) > 1:
                 candidates = [_part(key, part, value) for key in divided for value in values]
                 keys += [key for key in candidates if self._totals(key)[0].size]
-        return keys
+        return keys + means * self.macro
+
+    def macro_parts(self, key: str) -> list[str]:
+        """Keys of the figures that a mean over sources is made of; none for any other figure."""
+        metric, _, rules = key.partition(",")
+        sources = sorted(set(self._labels["source"])) if metric == "accuracy_macro" else ()
+        return [_part(f"accuracy,{rules}", "source", name) for name in sources]
 
     def estimate(self, key: str) -> Estimate:
         """Mean over samples; its interval resamples items where they have several samples."""
+        if parts := self.macro_parts(key):
+            return mean_of_estimates([self.estimate(part) for part in parts])
         sums, counts, _ = self._totals(key)
         return estimate_of_totals(sums, counts)
 
-    def estimates(self, pass_at: Iterable[int] = (), macro: bool = False) -> dict[str, Estimate]:
+    def estimates(self, pass_at: Iterable[int] = ()) -> dict[str, Estimate]:
         """Every figure.
 
         Args:
             pass_at: k of pass@k; none takes the powers of two that every item has samples for.
-            macro: whether the accuracy is averaged over sources too.
 
         Raises:
             ValueError: pass@k of more samples than an item has.
@@ -186,11 +205,6 @@ class Tally:
         found = {key: self.estimate(key) for key in self.keys}
         found |= self.bins.estimates()
         for key in [key for key in self._sums if key.startswith("accuracy,")]:
-            if macro:
-                parts = [
-                    self.estimate(_part(key, "source", name)) for name in sorted(set(self._labels["source"]))
-                ]
-                found[f"accuracy_macro,{key.partition(',')[2]}"] = mean_of_estimates(parts)
             sums, counts, _ = self._totals(key)
             most = int(counts.min())
             wanted = tuple(pass_at) or tuple(2**i for i in range(most.bit_length()) if most > 1)
@@ -231,7 +245,8 @@ def summarise(
 
     Args:
         samples: records of `samples_<task>.jsonl`.
-        pass_at, macro: see `Tally.estimates`.
+        pass_at: see `Tally.estimates`.
+        macro: see `Tally`.
 
     Returns:
         `estimates`: key -> value, low, high, n, stderr. `counts`: samples, items and each flag. `outcomes`:
@@ -240,8 +255,8 @@ def summarise(
         `correlations`: following and accuracy over sources. `cot_bins`: edges of the bins. `variants`: mean
         and standard deviation over the wordings of IFFR.
     """
-    tally = Tally(samples)
-    estimates = {key: found.to_dict() for key, found in tally.estimates(pass_at, macro).items()}
+    tally = Tally(samples, macro)
+    estimates = {key: found.to_dict() for key, found in tally.estimates(pass_at).items()}
     return {
         "estimates": estimates,
         "counts": {
@@ -269,11 +284,10 @@ def family(key: str) -> tuple[str, str] | None:
 def _paired(tally: Tally) -> dict[str, Any]:
     found = paired_forms(tally.kinds, list(tally.items), tally.by_item)
     for key in tally.keys:
-        metric, _, rules = key.partition(",")
-        if metric.endswith("_ifs_first_turn"):
-            first, last = tally.by_item(key), tally.by_item(f"{metric.removesuffix('_first_turn')},{rules}")
+        if "_first_turn" in key:
+            first, last = tally.by_item(key), tally.by_item(key.replace("_first_turn", ""))
             gain = paired_difference(list(first.values()), [last[item] for item in first])
-            found[f"{metric.removesuffix('_first_turn')}_reflection,{rules}"] = gain.to_dict()
+            found[key.replace("_first_turn", "_reflection")] = gain.to_dict()
     return found
 
 
@@ -288,6 +302,14 @@ def _of_target(
     """(id, followed) of the constraints on a target, in their places."""
     pairs = zip(sample["constraints"], verdicts, strict=True)
     return [(c["id"], verdict["followed"]) for c, verdict in pairs if c["target"] == target]
+
+
+def _by_id(judged: Iterable[tuple[str, bool]]) -> dict[str, bool]:
+    """Whether each constraint id is followed wherever it occurs: one that occurs twice counts once."""
+    followed: dict[str, bool] = {}
+    for name, kept in judged:
+        followed[name] = followed.get(name, True) and kept
+    return followed
 
 
 def _correct(sample: Mapping[str, Any]) -> dict[str, bool]:
