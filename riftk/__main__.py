@@ -30,6 +30,9 @@ def main() -> None:
             raise
         print(f"riftk: this needs {missing}: pip install 'riftk[{_EXTRAS[missing]}]'", file=sys.stderr)
         sys.exit(2)
+    except ValueError as error:  # of a module that RIFTK_REGISTER names; all others `run` has dealt with
+        print(f"riftk: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@
 
 from __future__ import annotations
 
-from .audit import Audit, Judged, judge, known_rules, register
+from riftk.constraints import register
+
+from .audit import Audit, Judged, judge, known_rules
 from .layouts import Case, Columns, Reader
 from .records import read_records
 from .run import check_file, constraint_specs

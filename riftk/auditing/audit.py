@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import combinations
 from typing import Any
 
@@ -59,22 +58,6 @@ def known_rules(names: str) -> tuple[str, ...]:
     if not rules:
         raise ConstraintError(f"no rules given; there are {', '.join(known)}")
     return rules
-
-
-def register(spec: str) -> None:
-    """Import a module that registers constraints; of `module:function` the function is called as well.
-
-    Raises:
-        ValueError: no such module or function.
-    """
-    module, _, name = spec.partition(":")
-    try:
-        imported = import_module(module)
-        function = getattr(imported, name) if name else None
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise ValueError(f"{spec}: cannot be imported ({error})") from error
-    if function is not None:
-        function()
 
 
 def judge(case: Case, rules: Sequence[str]) -> list[Judged]:

@@ -33,6 +33,7 @@ from .base import (
     parse_constraint,
 )
 from .checking import CHECKER_VERSION, check, check_all
+from .registering import register, register_named
 from .text import Text
 
 __all__ = [
@@ -48,4 +49,7 @@ __all__ = [
     "followed",
     "list_constraints",
     "parse_constraint",
+    "register",
 ]
+
+register_named()  # last: what it imports builds on all of the above
