@@ -1,14 +1,56 @@
-"""Code blocks of a page of the documentation, so that tests run what readers copy."""
+"""Code blocks of the documentation, so that tests run what readers copy.
+
+A block that cannot run on any machine says so to its reader: its first line is a comment `# needs …`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-REWARDS = Path(__file__).parents[1] / "docs" / "rewards.md"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+_FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_MARK = re.compile(r"\A# (needs .+)\n")
 
 
-def blocks(heading: str, language: str) -> list[str]:
-    """The fenced blocks of a language under a `## heading`, in order."""
-    section = REWARDS.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    return re.findall(rf"^```{language}\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: where it stands, what it needs ("" where it runs anywhere), and what readers copy."""
+
+    page: str
+    place: int
+    heading: str
+    language: str
+    needs: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.page}#{self.place}"
+
+
+def pages() -> list[str]:
+    """README and all pages of the site, as paths in the repository."""
+    return ["README.md", *sorted(str(path.relative_to(ROOT)) for path in DOCS.rglob("*.md"))]
+
+
+def read_blocks(page: str) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for place, found in enumerate(_FENCED.finditer(text)):
+        headings = re.findall(r"^## (.*)$", _FENCED.sub("", text[: found.start()]), re.MULTILINE)
+        mark = _MARK.match(found[2])
+        code = found[2][mark.end() :] if mark else found[2]
+        heading = headings[-1] if headings else ""
+        yield Block(page, place, heading, found[1], mark[1] if mark else "", code)
+
+
+def blocks(page: str, language: str, heading: str | None = None) -> list[str]:
+    """The code of a page's blocks in a language; under a `## heading` only, where one is given."""
+    return [
+        block.code
+        for block in read_blocks(page)
+        if block.language == language and heading in (None, block.heading)
+    ]

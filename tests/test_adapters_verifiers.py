@@ -30,10 +30,10 @@ def task(tmp_path, monkeypatch):
 
     row = {"item_id": "a", "prompt": [{"role": "user", "content": QUESTION}], **ROW}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    (tmp_path / "my_rows.py").write_text(blocks("verifiers and prime-rl", "python")[0])
+    (tmp_path / "my_rows.py").write_text(blocks("docs/rewards/verifiers.md", "python")[0])
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    configured = tomllib.loads(blocks("verifiers and prime-rl", "toml")[0])
+    configured = tomllib.loads(blocks("docs/rewards/verifiers.md", "toml")[0])
     return next(iter(load_taskset(resolve_env_config(configured["env"]).taskset)))
 
 

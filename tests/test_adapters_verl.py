@@ -32,7 +32,7 @@ def documented(place: int, *more: str) -> Any:
     import verl
     from hydra import compose, initialize_config_dir
 
-    command = blocks("verl", "bash")[place]
+    command = blocks("docs/rewards/verl.md", "bash")[place]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     words = subprocess.check_output(
         ["bash", "-c", f"printf '%s\\n' {command}"], env={**os.environ, "PATH": path}, text=True

@@ -1,4 +1,4 @@
-"""docs/rewards.md: what readers copy runs, in a real training by trl where it can."""
+"""docs/rewards/: what readers copy runs, in a real training by trl where it can."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from typing import Any
 
 import pytest
 from adapter_cases import BROKEN, CLOSED, CUT_OFF, GOOD, QUESTION, ROW
-from docs_blocks import REWARDS, blocks
+from docs_blocks import DOCS, blocks
 
 from riftk.paths import resolve
 from riftk.rewards import GatedReward, Score, Scoring
 from riftk.rewards.formulas import FORMULAS
 from riftk.rewards.guards import GUARDS
+
+REWARDS, TRL, OTHERS = (f"docs/rewards/{name}.md" for name in ("index", "trl", "others"))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def folder(tmp_path_factory):
             for problem in training_problems(200, seed=1):
                 row = {"question": problem["question"], "answer": str(problem["answer"])}
                 file.write(json.dumps(row) + "\n")
-        for command in blocks("Data", "bash")[0].splitlines():
+        for command in blocks(REWARDS, "bash", "Data")[0].splitlines():
             program, *arguments = shlex.split(command)
             assert program == "riftk"
             done = CliRunner().invoke(app, arguments)
@@ -50,7 +52,7 @@ def folder(tmp_path_factory):
 def train(folder: Any, block: int, namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     """Run the documented lines in a script that has a model and a configuration; what trl logged."""
     monkeypatch.chdir(folder)
-    rewards, trainer = blocks("trl", "python")[0], blocks("trl", "python")[block]
+    rewards, trainer = blocks(TRL, "python")[0], blocks(TRL, "python")[block]
     exec(rewards + trainer, namespace)
     return namespace["trainer"].state.log_history
 
@@ -86,7 +88,7 @@ def test_the_lines_for_trl_train_two_steps(place, name, folder, monkeypatch):
 
 @pytest.mark.slow
 def test_the_line_for_trls_command_line_trains_two_steps(folder):
-    command = shlex.split(blocks("trl", "bash")[0].replace("\\\n", " "))
+    command = shlex.split(blocks(TRL, "bash")[0].replace("\\\n", " "))
     assert command[:3] == ["RIFTK_THINK=tags", "trl", "grpo"]
     (folder / "my_rows").mkdir()
     (folder / "my_rows" / "train.jsonl").write_bytes((folder / "rows.jsonl").read_bytes())
@@ -143,7 +145,7 @@ def modules(monkeypatch: pytest.MonkeyPatch, **contents: dict[str, Any]) -> None
 
 def example(place: int) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "example"}
-    exec(compile(blocks("Others", "python")[place], "docs/rewards.md", "exec", dont_inherit=True), namespace)
+    exec(compile(blocks(OTHERS, "python")[place], OTHERS, "exec", dont_inherit=True), namespace)
     return namespace
 
 
@@ -196,7 +198,7 @@ def test_the_example_for_rllm(monkeypatch):
 def test_the_page_names_every_setting_formula_and_reward():
     import riftk.rewards
 
-    page = REWARDS.read_text()
+    page = (DOCS / "rewards" / "index.md").read_text()
     for field in fields(Scoring):
         assert f"RIFTK_{field.name.upper()}" in page
     for formula in FORMULAS:
