@@ -13,6 +13,7 @@ from riftk.constraints import CHECKER_VERSION
 from riftk.statistics import proportion
 
 from .config import SynthConfig
+from .controls import DESCRIPTIONS
 from .spending import usage_lines
 from .verification import BOOKS
 
@@ -21,7 +22,7 @@ _SHOWN = 600  # characters of an example
 _MATCHES = 20
 # Settings that a reader of the card wants to see; all of them stand in config.yaml.
 _TOLD = (
-    "problems", "num_rows", "num_constraints", "plain_share", "response_share", "style", "recipe",
+    "problems", "num_rows", "num_constraints", "plain_share", "response_share", "style", "recipe", "control",
     "sample_with_instruction", "require_correct", "attempts", "temperature", "top_p", "max_tokens",
     "word_share", "calibrated_limits", "paraphrases", "llm", "llm_words", "llm_tries", "decontaminate",
     "rule_talk", "trace_language", "trace_words", "balance", "seed",
@@ -44,16 +45,24 @@ class Findings:
         followed: instruction-following scores of the kept rows' traces, by constraint.
         examples: the first row of each constraint.
         matches: the first problems that repeat a benchmark's question.
+        words: of a control, the words of all traces that were exchanged: as sampled, as rewritten, as they
+            are.
+        exchanged: how many these are.
     """
 
     followed: dict[str, Followed] = field(default_factory=dict)
     examples: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     matches: list[str] = field(default_factory=list)
+    words: tuple[int, int, int] = (0, 0, 0)
+    exchanged: int = 0
 
     def add(self, outcome: Mapping[str, Any], kept: bool) -> None:
         """Note an outcome; `kept` says whether its row, if it has one, is in the dataset."""
         if outcome["stage"] == "seed" and len(self.matches) < _MATCHES:
             self.matches.append(outcome["detail"])
+        if kept and "words" in outcome:
+            sampled, rewritten, now = map(sum, zip(self.words, outcome["words"], strict=True))
+            self.words, self.exchanged = (sampled, rewritten, now), self.exchanged + 1
         if outcome["row"] is None or not kept or not outcome["ifs"]:
             return
         kind = outcome["constraint"]
@@ -80,7 +89,7 @@ def write_card(
         out: its folder.
     """
     lines = [*_front_matter(config), *_head(config, rows, out), "", "## Yields", "", yields]
-    lines += ["", "## Instruction following, before and after", "", *_ifs(config, findings)]
+    lines += ["", "## Instruction following, before and after", "", *_ifs(findings), *_lengths(findings)]
     lines += ["", "## Overlap with benchmarks", "", *_overlap(config, findings)]
     lines += ["", "## How it was made", "", *_settings(config), "", *usage_lines(usage)]
     lines += ["", "## Examples", *_examples(findings)]
@@ -100,6 +109,12 @@ def _head(config: SynthConfig, rows: int, out: Path) -> list[str]:
     followed = "follow their instruction under its published rules and under riftk's robust ones"
     if config.is_paper:
         followed = "were rewritten as the published set was, and not verified"
+    if config.is_control:
+        followed = (
+            f"are a control (`{config.control}`): {DESCRIPTIONS[config.control]}. They are the rows that a "
+            "run without a control accepts, exchanged afterwards, and *not verified to follow* their "
+            "instruction; those without an instruction about the reasoning are as they were"
+        )
     return [
         "# Reasoning that follows its instructions",
         "",
@@ -115,7 +130,19 @@ def _head(config: SynthConfig, rows: int, out: Path) -> list[str]:
     ]
 
 
-def _ifs(config: SynthConfig, findings: Findings) -> list[str]:
+def _lengths(findings: Findings) -> list[str]:
+    """How long the traces of a control are, beside those of a normal run."""
+    if not findings.exchanged:
+        return []
+    sampled, rewritten, now = (total / findings.exchanged for total in findings.words)
+    return [
+        "",
+        f"Mean words of the {findings.exchanged:,} traces that were exchanged: {sampled:.1f} as sampled, "
+        f"{rewritten:.1f} as a normal run rewrites them, {now:.1f} here.",
+    ]
+
+
+def _ifs(findings: Findings) -> list[str]:
     """The table that ReasonIF's Table 7 is for its own set."""
     if not findings.followed:
         return ["No row has an instruction."]

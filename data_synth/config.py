@@ -17,6 +17,8 @@ from .rewriters import END_PHRASES, REASONIF_BY_RULE, REWRITERS
 
 PUBLISHED_WORD_LIMITS = (10, 30, 50, 70, 100, 200)
 RECIPES = ("riftk", "paper")
+NO_CONTROL = "none"
+CONTROLS = ("unrewritten", "shuffled", "shortened", "correct")  # see `riftk.data_synth.controls`
 STYLES = ("reasonif", "mathif")
 
 
@@ -53,6 +55,10 @@ class SynthConfig:
     style: str = _option("reasonif", "Prompt: reasonif (answer between tags) or mathif (answer in a box).")
     recipe: str = _option(
         "riftk", "riftk, or paper: ReasonIF's way, nothing verified, for comparison (needs an LLM)."
+    )
+    control: str = _option(
+        "none",
+        "Exchange the accepted rows for a control's, as many: unrewritten, shuffled, shortened, correct.",
     )
     sample_with_instruction: bool = _option(
         False, "Leave the instruction in while sampling (ReasonIF's way)."
@@ -114,6 +120,10 @@ class SynthConfig:
             "answer_type": (self.answer_type in ANSWER_TYPES, f"one of {', '.join(ANSWER_TYPES)}"),
             "style": (self.style in STYLES, " or ".join(STYLES)),
             "recipe": (self.recipe in RECIPES, " or ".join(RECIPES)),
+            "control": (
+                self.control in (NO_CONTROL, *CONTROLS),
+                f"one of {', '.join((NO_CONTROL, *CONTROLS))}",
+            ),
             "word_limits": (min(self.word_limits) >= 2, "2 or more: a text has fewer words than its limit"),
             "attempts": (self.attempts >= 1, "at least 1"),
             "temperature": (self.temperature >= 0, "0 (greedy) or more"),
@@ -161,6 +171,10 @@ class SynthConfig:
             check_can_be_rewritten(id, self.llm)
         if len(set(self.constraints)) != len(self.constraints):
             raise SynthesisError(f"constraints names an id twice: {', '.join(self.constraints)}")
+        if self.control == "shuffled" and len(self.constraints) < 2:
+            raise SynthesisError(
+                "control shuffled deals the instructions of several constraints out anew; name two or more"
+            )
         if self.llm_words and not self.llm:
             raise SynthesisError("llm_words needs an LLM; name one as llm")
 
@@ -168,6 +182,11 @@ class SynthConfig:
     def is_paper(self) -> bool:
         """Whether the published way is followed, in which nothing is verified."""
         return self.recipe == "paper"
+
+    @property
+    def is_control(self) -> bool:
+        """Whether rows are exchanged for those of a control once they are accepted."""
+        return self.control != NO_CONTROL
 
     @property
     def row_rules(self) -> str:

@@ -21,6 +21,7 @@ from riftk.rows import write_jsonl
 
 from .card import Findings, write_card
 from .config import SynthConfig
+from .controls import labelled, make_exchange
 from .errors import SynthesisError
 from .journal import part_path, read_part
 from .outcomes import Outcome
@@ -78,14 +79,21 @@ def finish_dataset(
     yields, findings = Yields(), Findings()
     part = out / "dataset.part.jsonl"
 
+    def decided() -> Iterator[tuple[Outcome, str | None, bool]]:
+        """Each outcome, why it was left out, and whether its row is in the dataset."""
+        for outcome, verdict in zip(_all(windows()), verdicts, strict=True):
+            reason = _REASONS.get(verdict)
+            yield outcome, reason, outcome["row"] is not None and reason is None
+
+    exchange = make_exchange(config, (outcome for outcome, _, kept in decided() if kept))
+
     def rows() -> Iterator[dict[str, Any]]:
-        verdict = iter(verdicts)
-        for outcome in _all(windows()):
-            reason = _REASONS.get(next(verdict))
-            yields.add(outcome, reason)
-            findings.add(outcome, kept=reason is None)
-            if outcome["row"] is not None and reason is None:
-                yield outcome["row"]
+        for outcome, reason, kept in decided():
+            told = labelled(config, exchange(outcome) if kept else outcome)
+            yields.add(told, reason)
+            findings.add(told, kept)
+            if kept:
+                yield told["row"]
 
     count = write_jsonl(part, rows())
     write_json(out / YIELDS, yields.to_dict())

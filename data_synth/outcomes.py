@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from riftk.constraints import Constraint
 from riftk.rows import Row
 
-from .config import SynthConfig
+from .config import NO_CONTROL, SynthConfig
 from .decontaminate import Match
 from .errors import ENGINE_FAILED, Rejected
 from .filters import rule_talk
@@ -65,7 +66,9 @@ def finish(config: SynthConfig, model: str, draft: Draft) -> Outcome:
         "instructions": list(wordings),
         "trace_sha256": hashlib.sha256(trace.reasoning.encode()).hexdigest(),
         "attempts": draft.attempt,
+        "control": NO_CONTROL,
     }
+    kept = {} if not config.is_control else {"sampled": asdict(trace), "question": seed.problem.question}
     before = followed(judge(constraints, trace.reasoning, trace.response, config.row_rules))
     return {
         **_head(seed, draft.attempt),
@@ -75,6 +78,7 @@ def finish(config: SynthConfig, model: str, draft: Draft) -> Outcome:
         "detail": "",
         "talks": bool(talk),
         "ifs": {"before": before, "after": after} if constraints else {},
+        **kept,
     }
 
 

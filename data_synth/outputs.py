@@ -54,7 +54,7 @@ def write_parquet(rows: Path, path: Path) -> None:
         print(f"synth: no {path.name}, which needs pyarrow (pip install pyarrow)", file=sys.stderr)
         return
     text, count = pa.string(), pa.int64()
-    synth = dict.fromkeys(("model", "rewriter", "llm", "shape", "trace_sha256"), text)
+    synth = dict.fromkeys(("model", "rewriter", "llm", "shape", "trace_sha256", "control"), text)
     synth |= {"llm_tries": count, "attempts": count, "instructions": pa.list_(count)}
     columns = dict.fromkeys(("item_id", "answer", "answer_type", "constraints", "source", "rules"), text)
     columns |= dict.fromkeys(("reasoning", "response"), text)

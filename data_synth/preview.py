@@ -9,6 +9,7 @@ from itertools import islice
 from riftk.engines.base import Engine
 
 from .config import SynthConfig
+from .controls import DESCRIPTIONS
 from .decontaminate import load_index
 from .errors import Rejected
 from .outcomes import finish
@@ -52,6 +53,9 @@ def dry_run(config: SynthConfig, engine: Engine, budget: Budget | None = None) -
     seeds = list(islice(make_seeds(config), _SAMPLE))
     shown = [seed for seed in seeds if seed.ids and seed.target == "reasoning"][:ROWS] or seeds[:ROWS]
     lines = [f"{config.num_rows} seeds, {ROWS} of them at every stage; nothing is asked of a model."]
+    if config.is_control:
+        exchanged = DESCRIPTIONS[config.control]
+        lines.append(f"Rows that are accepted are exchanged for those of a control: {exchanged}.")
     for seed in shown:
         match = index.match(seed.problem.question) if index else None
         lines += ["", f"=== seed {seed.item_id}: {seed.kind or 'plain'}", seed.problem.question]

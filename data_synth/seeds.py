@@ -21,6 +21,7 @@ from .errors import SynthesisError
 from .problems import Problem, load_problems
 from .registry import REWRITERS, Draw, Place
 
+OF_RESPONSE = " (response)"  # behind the kind of a row about the response
 _DRAWS = 50  # of arguments that go together
 
 
@@ -48,7 +49,7 @@ class Seed:
         if not self.ids:
             return None
         name = " + ".join(self.ids)
-        return f"{name} (response)" if self.target == "response" else name
+        return name + OF_RESPONSE if self.target == "response" else name
 
     def constraints(self, args: Sequence[Mapping[str, Any]] | None = None) -> tuple[Constraint, ...]:
         """The constraints of its row, once all arguments are known.
@@ -182,10 +183,14 @@ def make_prompt(
         wordings = constraint.instructions()
         variants.append(drawn.randrange(len(wordings)) if config.paraphrases else 0)
         sentences.append(wordings[variants[-1]])
-    question = seed.problem.question
+    return write_prompt(config, seed.problem.question, sentences, seed.target), tuple(variants)
+
+
+def write_prompt(config: SynthConfig, question: str, sentences: Sequence[str], target: str) -> str:
+    """The user message that asks a question under instructions about a target, or under none."""
     if config.style == "mathif":
-        return mathif_prompt(question, sentences), tuple(variants)
-    return reasonif_prompt(question, " ".join(sentences) or None, seed.target), tuple(variants)
+        return mathif_prompt(question, sentences)
+    return reasonif_prompt(question, " ".join(sentences) or None, target)
 
 
 def sampling_prompt(config: SynthConfig, seed: Seed) -> str:

@@ -68,6 +68,9 @@ class SynthesisArguments(ProblemArguments):
     """How traces are sampled and what is kept of them."""
 
     sample_with_instruction: bool = option(False, "leave the instruction in while sampling (the paper's way)")
+    control: Literal["none", "unrewritten", "shuffled", "shortened", "correct"] = option(
+        "none", "exchange accepted rows for a control's, as many, see riftk.data_synth.controls"
+    )
     require_correct: bool = option(True, "drop traces with a wrong answer")
     close_traces: bool = option(False, "close a trace that the model stopped in, instead of dropping it")
     synth_temperature: float = option(1.0, "of the traces")
