@@ -8,7 +8,7 @@ from typing import Any
 
 from riftk.evaluation import Tally, family, read_results, sample_files
 from riftk.rows import read_jsonl
-from riftk.statistics import holm, paired_difference
+from riftk.statistics import Difference, holm, mean_of_differences, paired_difference
 
 
 def compare(before_dir: str | Path, after_dir: str | Path) -> dict[str, dict[str, Any]]:
@@ -22,12 +22,17 @@ def compare(before_dir: str | Path, after_dir: str | Path) -> dict[str, dict[str
     Raises:
         ValueError: the two did not answer the same items under the same rules and sampling limits.
     """
-    before, after = read_results(before_dir), read_results(after_dir)
-    _check_comparable(before, after, f"{before_dir} and {after_dir}")
-    first_files, second_files = sample_files(before_dir), sample_files(after_dir)
+    check_comparable(before_dir, after_dir)
+    before, after = tallies(before_dir), tallies(after_dir)
+    return {task: differences(before[task], after[task]) for task in before}
+
+
+def tallies(folder: str | Path) -> dict[str, Tally]:
+    """What an evaluation's samples say about each figure and item, by task."""
+    configs = read_results(folder)["configs"]
     return {
-        task: _differences(Tally(read_jsonl(first_files[task])), Tally(read_jsonl(second_files[task])))
-        for task in first_files
+        task: Tally(read_jsonl(path), configs[task].get("macro", False))
+        for task, path in sample_files(folder).items()
     }
 
 
@@ -50,6 +55,26 @@ def headline(estimates: Mapping[str, Any]) -> dict[str, str]:
     )
     lines["Truncated"] = "truncated,none"
     return {name: key for name, key in lines.items() if key in estimates}
+
+
+def trade_off(estimates: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Keys of the accuracy and of the following that a benchmark trades one for the other; None where it
+    does not measure both."""
+    following = headline(estimates).get("IFS", "")
+    for keys in (("accuracy,robust", following), ("standard_accuracy,robust", "follow_rate,robust")):
+        if all(key in estimates for key in keys):
+            return keys
+    return None
+
+
+def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Names of the points that no other one equals in one figure and exceeds in the other, or exceeds in
+    both; from the lowest first figure to the highest."""
+
+    def beaten(point: tuple[float, float]) -> bool:
+        return any(one != point and one[0] >= point[0] and one[1] >= point[1] for one in points.values())
+
+    return sorted((name for name, point in points.items() if not beaten(point)), key=points.__getitem__)
 
 
 def keys_between(keys: Iterable[str], start: str, end: str) -> dict[str, str]:
@@ -101,26 +126,38 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def _differences(before: Tally, after: Tally) -> dict[str, dict[str, Any]]:
-    differences = {}
-    for key in before.keys:
-        first, second = before.by_item(key), after.by_item(key)
-        items = [item for item in first if item in second]
-        if items:
-            gap = paired_difference([first[i] for i in items], [second[i] for i in items])
-            differences[key] = gap.to_dict()
+def differences(before: Tally, after: Tally) -> dict[str, dict[str, Any]]:
+    """Paired differences of every figure of one task, see `compare`."""
+    found = {key: gap.to_dict() for key in before.keys if (gap := difference(before, after, key)) is not None}
     tables: dict[tuple[str, str], list[str]] = {}
-    for key in differences:
-        if (table := family(key)) and differences[key]["p_value"] is not None:
+    for key in found:
+        if (table := family(key)) and found[key]["p_value"] is not None:
             tables.setdefault(table, []).append(key)
     for keys in tables.values():
-        adjusted = holm([differences[key]["p_value"] for key in keys])
+        adjusted = holm([found[key]["p_value"] for key in keys])
         for key, p_value in zip(keys, adjusted, strict=True):
-            differences[key]["p_holm"] = p_value
-    return differences
+            found[key]["p_holm"] = p_value
+    return found
 
 
-def _check_comparable(before: Mapping[str, Any], after: Mapping[str, Any], where: str) -> None:
+def difference(before: Tally, after: Tally, key: str) -> Difference | None:
+    """Paired difference of one figure over the items that both have it of; None where there are none."""
+    if parts := before.macro_parts(key):
+        of_parts = [difference(before, after, part) for part in parts]
+        return None if None in of_parts else mean_of_differences(of_parts)
+    gaps = item_pairs(before, after, key)
+    return paired_difference(*zip(*gaps.values(), strict=True)) if gaps else None
+
+
+def item_pairs(before: Tally, after: Tally, key: str) -> dict[str, tuple[float, float]]:
+    """Both values of a figure for each item that has both."""
+    first, second = before.by_item(key), after.by_item(key)
+    return {item: (value, second[item]) for item, value in first.items() if item in second}
+
+
+def check_comparable(before_dir: str | Path, after_dir: str | Path) -> None:
+    """Raise `ValueError` where two evaluations did not answer the same items under the same rules."""
+    before, after, where = read_results(before_dir), read_results(after_dir), f"{before_dir} and {after_dir}"
     if before["configs"].keys() != after["configs"].keys():
         ran = "; ".join(", ".join(results["configs"]) for results in (before, after))
         raise ValueError(f"{where} ran different benchmarks ({ran}) and cannot be compared")

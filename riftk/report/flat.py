@@ -15,6 +15,7 @@ COLUMNS = (
     "task",
     "metric",
     "rules",
+    "runs",
     *_ESTIMATE,
     *(name if name in ("gained", "lost") or name[:2] == "p_" else f"difference_{name}" for name in _GAP),
 )
@@ -26,7 +27,8 @@ def render_csv(evaluations: Mapping[str, Mapping[str, Any]], differences: Mappin
     """The file's content.
 
     Args:
-        evaluations: content of each `results.json`, by the evaluation's name.
+        evaluations: content of each `results.json`, by the evaluation's name; means over as many runs as
+            their `runs` says.
         differences: from the first evaluation, by the name of the other one; those that are not compared have
             none.
 
@@ -45,5 +47,6 @@ def render_csv(evaluations: Mapping[str, Mapping[str, Any]], differences: Mappin
                 figures = [estimate.get(column) for column in _ESTIMATE] + [
                     gap.get(column) for column in _GAP
                 ]
-                lines.writerow([name, results["model_name"], task, metric, rules, *figures])
+                runs = results.get("runs", 1)
+                lines.writerow([name, results["model_name"], task, metric, rules, runs, *figures])
     return text.getvalue()

@@ -6,11 +6,18 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from riftk.report.comparison import headline, keys_between
+from riftk.report.comparison import keys_between, pareto_front, trade_off
 from riftk.report.figures import COLOURS, GREY, MARKERS, new_figure, plain, save
 from riftk.report.markdown import column
 
 _STYLE = {"before": (COLOURS[0], MARKERS[0], 0.14), "after": (COLOURS[1], MARKERS[1], -0.14)}
+_AXES = {
+    "accuracy": "accuracy",
+    "standard_accuracy": "accuracy under standard instructions",
+    "reasoning_ifs": "reasoning IFS",
+    "response_ifs": "response IFS",
+    "follow_rate": "following of non-standard instructions",
+}
 _ARROW = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 9, "shrinkB": 9}
 
 
@@ -47,7 +54,8 @@ def plot(report: Mapping[str, Any], task: str, path: Path) -> bool:
 def plot_trade_off(
     evaluations: Mapping[str, Mapping[str, Any]], task: str, path: Path, compared: Collection[str]
 ) -> bool:
-    """Draw accuracy against following, a point for each evaluation.
+    """Draw accuracy against following: a point for each evaluation, and the line of those that no other one
+    beats in both.
 
     Args:
         evaluations: content of each `results.json`, by name.
@@ -58,17 +66,12 @@ def plot_trade_off(
     Returns:
         False, and draws nothing, where no two evaluations have both figures.
     """
-    points = {}
-    for name, results in evaluations.items():
-        estimates = results["estimates"].get(task, {})
-        following = headline(estimates).get("IFS")
-        if following and "accuracy,robust" in estimates:
-            points[name] = (following, estimates["accuracy,robust"], estimates[following])
+    points = trade_off_points(evaluations, task)
     if len(points) < 2:
         return False
-    figure = new_figure(7.0, 4.4)
+    figure = new_figure(7.6, 4.6)
     axis = figure.subplots()
-    for number, (name, (_, accuracy, following)) in enumerate(points.items()):
+    for number, (name, (accuracy, following)) in enumerate(points.items()):
         axis.errorbar(
             100 * accuracy["value"],
             100 * following["value"],
@@ -81,19 +84,41 @@ def plot_trade_off(
             linewidth=1.4,
             label=name,
         )
-    places = {name: (100 * one["value"], 100 * other["value"]) for name, (_, one, other) in points.items()}
+    places = {name: (100 * one["value"], 100 * other["value"]) for name, (one, other) in points.items()}
     first = next(iter(evaluations))
     for name in compared:
         if {first, name} <= places.keys():
             axis.annotate("", xy=places[name], xytext=places[first], arrowprops=_ARROW)
-    targets = dict.fromkeys(key.partition("_")[0] for key, _, _ in points.values())
-    axis.set(ylim=(-3, 103), xlabel="accuracy, %", ylabel=f"{' or '.join(targets)} IFS, %")
+    front = [places[name] for name in pareto_front(places)]
+    axis.plot(*zip(*front, strict=True), color=GREY, linestyle=":", linewidth=1.4, zorder=1, label="front")
+    accuracy, following = (_AXES[key.rpartition(",")[0]] for key in _keys(evaluations, task))
+    axis.set(ylim=(-3, 103), xlabel=f"{accuracy}, %", ylabel=f"{following}, %")
     axis.set_title(f"{task}: accuracy against following (95 % intervals)", fontsize=10, parse_math=False)
     plain(axis)
     for text in figure.legend(loc="outside right center", frameon=False).get_texts():
         text.set_parse_math(False)
     save(figure, path)
     return True
+
+
+def trade_off_points(
+    evaluations: Mapping[str, Mapping[str, Any]], task: str
+) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Accuracy and following of each evaluation that has both, as the first one that does measures them."""
+    keys = _keys(evaluations, task)
+    if keys is None:
+        return {}
+    found = {name: results["estimates"].get(task, {}) for name, results in evaluations.items()}
+    return {
+        name: (estimates[keys[0]], estimates[keys[1]])
+        for name, estimates in found.items()
+        if all(key in estimates and estimates[key]["value"] is not None for key in keys)
+    }
+
+
+def _keys(evaluations: Mapping[str, Mapping[str, Any]], task: str) -> tuple[str, str] | None:
+    of_each = (trade_off(results["estimates"].get(task, {})) for results in evaluations.values())
+    return next(filter(None, of_each), None)
 
 
 def _by_constraint(estimates: Mapping[str, Any], target: str) -> dict[str, str]:

@@ -1,23 +1,37 @@
-"""Several evaluations in one report: their figures side by side, and what each changed against the first."""
+"""Several evaluations in one report: their figures side by side, and what each changed against the first.
+
+A side of the comparison is one evaluation, or one for each seed that a way of training was run with.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from riftk.evaluation import refresh, sample_files
+from riftk.evaluation import sample_files
 from riftk.files import write_text
-from riftk.report.comparison import compare, conclusion, headline, keys_between
+from riftk.report.columns import ABILITY, BEST, FOLLOWING, LEADS, RULE, Column, columns, leaders
+from riftk.report.comparison import check_comparable, conclusion, keys_between, pareto_front
 from riftk.report.flat import render_csv
+from riftk.report.gallery import Gallery, make_gallery
 from riftk.report.html import render_page
 from riftk.report.markdown import provenance
-from riftk.report.plots import plot_trade_off, read_pictures
+from riftk.report.plots import plot_trade_off, read_pictures, trade_off_points
+from riftk.report.sides import Side, side_differences
 from riftk.report.text import difference_cell, estimate_cell, inline, table
 from riftk.report.traces import LIMITS, Limits, collect_traces
 
 _TARGETS = ("reasoning", "response")
+_MARKS = {BEST: "**", LEADS: "*"}
+_OVER_SEEDS = (
+    "Figures are means over the seeds that are named. Their intervals add, as squares, what other items "
+    "could change (the runs' own intervals, narrower where averaging over runs makes the items' values "
+    "less noisy) and what other seeds could change (Student's t of the runs' figures: 4.3 standard errors"
+    " of three runs). Differences are those of the same items under the same seed, averaged in the same "
+    "way."
+)
 
 
 @dataclass(frozen=True)
@@ -25,17 +39,23 @@ class Several:
     """The data of the report.
 
     Args:
-        evaluations: content of each `results.json`, by name; the first is what the others are compared with.
+        sides: what is compared, by name; the first is what the others are compared with.
+        evaluations: each one's `results.json`; over several seeds with the means over them.
         differences: of each other one from the first, as `riftk.report.comparison.compare` gives them; empty
             where they are shown side by side only.
         obstacles: why they cannot be compared, one sentence each.
+        notes: what else stands at the top, such as what is missing.
         plots: name of the picture of each task that has one.
+        gallery: further pictures.
     """
 
+    sides: Mapping[str, Side]
     evaluations: Mapping[str, Mapping[str, Any]]
     differences: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     obstacles: Sequence[str] = ()
+    notes: Sequence[str] = ()
     plots: dict[str, str] = field(default_factory=dict)
+    gallery: Gallery = field(default_factory=Gallery)
 
     @property
     def first(self) -> str:
@@ -52,6 +72,11 @@ class Several:
 
     def estimate(self, name: str, task: str, key: str) -> Mapping[str, Any] | None:
         return self.evaluations[name]["estimates"].get(task, {}).get(key)
+
+    def columns(self, group: str, rules: str | None = "robust") -> list[Column]:
+        """The columns of a table, in the order in which evaluations bring them up."""
+        found = (one for results in self.evaluations.values() for one in columns(results, rules))
+        return list(dict.fromkeys(one for one in found if one.group == group))
 
 
 def write_comparison(
@@ -70,40 +95,82 @@ def write_comparison(
         FileNotFoundError: there is no evaluation in one of them.
         ValueError: one is incomplete, or did not answer the same items under the same limits and rules.
     """
-    folders = name_evaluations(runs)
-    data = collect_several(folders, side_by_side=side_by_side)
+    sides = {name: {0: folder} for name, folder in name_evaluations(runs).items()}
+    try:
+        return write_sides(sides, out, side_by_side=side_by_side, limits=limits)
+    except NotComparable as error:
+        raise ValueError(f"{error}; --side-by-side shows them without differences") from error
+
+
+def write_sides(
+    folders: Mapping[str, Mapping[int, Path]],
+    out: str | Path,
+    *,
+    stem: str = "report",
+    notes: Sequence[str] = (),
+    side_by_side: bool = False,
+    limits: Limits = LIMITS,
+) -> Path:
+    """Write a report over evaluations with different seeds and return the path of its Markdown.
+
+    Args:
+        folders: evaluation folders by the name of their side and by seed; the first side is what the others
+            are compared with.
+        out: folder to write to.
+        stem: beginning of the files' names.
+        notes, side_by_side, limits: see `Several` and `write_comparison`; the page shows the samples of each
+            side's first seed.
+
+    Raises:
+        ValueError: see `write_comparison`; `NotComparable` where items, limits or rules differ.
+    """
+    data = collect_several(folders, notes=notes, side_by_side=side_by_side)
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     for task in data.tasks:
-        name = f"report_{task}.png"
+        name = f"{stem}_{task}.png"
         if plot_trade_off(data.evaluations, task, out / name, data.differences):
             data.plots[task] = name
-    write_text(out / "report.csv", render_csv(data.evaluations, data.differences))
+    said = {name: next(iter(side.tallies.values())) for name, side in data.sides.items()}
+    data = replace(data, gallery=make_gallery(data.evaluations, said, out, stem))
+    write_text(out / f"{stem}.csv", render_csv(data.evaluations, data.differences))
     markdown = render_several(data)
-    write_text(out / "report.md", markdown)
-    traces = collect_traces({name: sample_files(folder) for name, folder in folders.items()}, limits)
-    pictures = read_pictures(out, data.plots.values())
-    write_text(out / "report.html", render_page(_title(data), markdown, pictures, traces))
-    return out / "report.md"
+    write_text(out / f"{stem}.md", markdown)
+    shown = {name: next(iter(of_side.values())) for name, of_side in folders.items()}
+    traces = collect_traces({name: sample_files(folder) for name, folder in shown.items()}, limits)
+    pictures = read_pictures(out, [*data.plots.values(), *data.gallery.files])
+    write_text(out / f"{stem}.html", render_page(_title(data), markdown, pictures, traces))
+    return out / f"{stem}.md"
 
 
-def collect_several(folders: Mapping[str, Path], *, side_by_side: bool = False) -> Several:
-    """The data of a report over several evaluation folders, by name.
+class NotComparable(ValueError):
+    """Evaluations that did not answer the same items under the same limits and rules."""
+
+
+def collect_several(
+    folders: Mapping[str, Mapping[int, Path]], *, notes: Sequence[str] = (), side_by_side: bool = False
+) -> Several:
+    """The data of a report over several evaluation folders, by name and seed.
 
     Raises:
-        ValueError: see `write_comparison`.
+        ValueError: see `write_sides`.
     """
-    first, *others = folders
-    differences, obstacles = {}, []
+    sides = {name: Side.read(of_side) for name, of_side in folders.items()}
+    first, *others = (folder for of_side in folders.values() for folder in of_side.values())
+    obstacles = []
     for other in others:
         try:
-            differences[other] = compare(folders[first], folders[other])
+            check_comparable(first, other)
         except ValueError as error:
             if not side_by_side:
-                raise ValueError(f"{error}; --side-by-side shows them without differences") from error
+                raise NotComparable(str(error)) from error
             obstacles.append(str(error))
-    evaluations = {name: refresh(folder) for name, folder in folders.items()}
-    return Several(evaluations, {} if side_by_side else differences, obstacles)
+    evaluations = {name: side.merged() for name, side in sides.items()}
+    differences = {}
+    if not side_by_side:
+        base, *rest = sides
+        differences = {name: side_differences(sides[base], sides[name]) for name in rest}
+    return Several(sides, evaluations, differences, obstacles, notes)
 
 
 def name_evaluations(runs: Iterable[str | Path]) -> dict[str, Path]:
@@ -135,20 +202,17 @@ def render_several(data: Several) -> str:
     """The report as Markdown."""
     parts = [f"# {inline(_title(data))}"]
     parts += [f"Not compared: {inline(obstacle)}." for obstacle in data.obstacles]
-    tasks = data.tasks
-    for task in tasks:
-        of_task = f" ({inline(task)})" if len(tasks) > 1 else ""
-        parts += [f"## {inline(task)}"] if len(tasks) > 1 else []
-        parts.append(_headlines(data, task))
-        parts += _conclusions(data, task)
-        if task in data.plots:
-            parts.append(f"![Accuracy against following: {inline(task)}]({data.plots[task]})")
-        if data.differences:
-            parts += [f"## Differences from {inline(data.first)}{of_task}", _gaps(data, task)]
-        parts += _following(data, task, of_task)
-    for name, results in data.evaluations.items():
-        parts += [f"## How {inline(name)} was obtained", provenance({"after": results})]
-    return "\n\n".join(parts) + "\n"
+    parts += [inline(note) for note in data.notes]
+    parts += _tables(data)
+    for task in data.tasks:
+        parts += _picture(data, task)
+    if data.differences:
+        parts += _gaps(data)
+    for task in data.tasks:
+        parts += _following(data, task, _of(data, task))
+    parts += _published(data)
+    parts += data.gallery.parts
+    return "\n\n".join([*parts, *_provenance(data)]) + "\n"
 
 
 def _title(data: Several) -> str:
@@ -164,23 +228,79 @@ def _place(folder: Path) -> tuple[str, ...]:
     return (*run.parts[:-1], run.name + (" (before)" if path.name == "before" else ""))
 
 
-def _lines(data: Several, task: str) -> dict[str, str]:
-    return headline(dict.fromkeys(data.keys(task)))
+def _of(data: Several, task: str) -> str:
+    return f" ({inline(task)})" if len(data.tasks) > 1 else ""
 
 
-def _headlines(data: Several, task: str) -> str:
-    lines = _lines(data, task)
-    rows = [
-        [inline(name), *(estimate_cell(data.estimate(name, task, key), key) for key in lines.values())]
-        for name in data.evaluations
+def _tables(data: Several) -> list[str]:
+    """Following, and what it costs, under robust rules: a row for each side."""
+    parts = []
+    titles = {FOLLOWING: "Following, robust rules", ABILITY: "Accuracy, joint and length, robust rules"}
+    for group, title in titles.items():
+        if found := data.columns(group):
+            parts += [f"## {title}", _figures(data, found)]
+    if data.differences and parts:
+        parts.append(RULE)
+    return parts
+
+
+def _figures(data: Several, found: Sequence[Column]) -> str:
+    cells = []
+    for column in found:
+        estimates = {name: data.estimate(name, column.task, column.key) for name in data.evaluations}
+        marked = leaders(data.sides, estimates, column) if data.differences else {}
+        cells.append(
+            {
+                name: _marked(estimate_cell(one, column.key), marked.get(name))
+                for name, one in estimates.items()
+            }
+        )
+    rows = [[inline(name), *(column[name] for column in cells)] for name in data.evaluations]
+    return table(_header(data, found), rows)
+
+
+def _marked(cell: str, mark: str | None) -> str:
+    """A figure set off, without its interval."""
+    if mark is None:
+        return cell
+    value, bracket, interval = cell.partition(" [")
+    return f"{_MARKS[mark]}{value}{_MARKS[mark]}{bracket}{interval}"
+
+
+def _header(data: Several, found: Sequence[Column]) -> list[str]:
+    return ["", *(f"{column.name}{_of(data, column.task)}" for column in found)]
+
+
+def _picture(data: Several, task: str) -> list[str]:
+    """Accuracy against following, with those that no other one beats in both."""
+    if task not in data.plots:
+        return []
+    points = trade_off_points(data.evaluations, task)
+    places = {name: (one["value"], other["value"]) for name, (one, other) in points.items()}
+    front = ", ".join(map(inline, pareto_front(places)))
+    return [
+        f"![Accuracy against following: {inline(task)}]({data.plots[task]})",
+        f"Beaten by no other in both accuracy and following{_of(data, task)}: {front}.",
     ]
-    return table(["", *(_named(name, key) for name, key in lines.items())], rows)
 
 
-def _named(name: str, key: str) -> str:
-    """A figure's name, with the text that it is about where that is not the whole output."""
-    target = key.partition("_")[0]
-    return f"{name} ({target})" if name in ("IFS", "Joint") and target in _TARGETS else name
+def _gaps(data: Several) -> list[str]:
+    """What each changed against the first: in a sentence for each task, and in tables."""
+    parts = [f"## Differences from {inline(data.first)}"]
+    for task in data.tasks:
+        parts += _conclusions(data, task)
+    for group in (FOLLOWING, ABILITY):
+        if found := data.columns(group):
+            parts.append(_gap_table(data, found))
+    return parts
+
+
+def _gap_table(data: Several, found: Sequence[Column]) -> str:
+    rows = [
+        [inline(name), *(difference_cell(gaps.get(one.task, {}).get(one.key), one.key) for one in found)]
+        for name, gaps in data.differences.items()
+    ]
+    return table(_header(data, found), rows)
 
 
 def _conclusions(data: Several, task: str) -> list[str]:
@@ -188,16 +308,9 @@ def _conclusions(data: Several, task: str) -> list[str]:
     said = {name: conclusion(gaps[task]) for name, gaps in data.differences.items() if task in gaps}
     if len(said) == 1:
         return [f"**{sentence}**" for sentence in said.values()]
-    return ["\n".join(f"- **{inline(name)}**: {sentence}" for name, sentence in said.items())] if said else []
-
-
-def _gaps(data: Several, task: str) -> str:
-    lines = _lines(data, task)
-    rows = [
-        [inline(name), *(difference_cell(gaps.get(task, {}).get(key), key) for key in lines.values())]
-        for name, gaps in data.differences.items()
-    ]
-    return table(["", *(_named(name, key) for name, key in lines.items())], rows)
+    heading = [f"On {inline(task)}:"] if len(data.tasks) > 1 else []
+    lines = "\n".join(f"- **{inline(name)}**: {sentence}" for name, sentence in said.items())
+    return [*heading, lines] if said else []
 
 
 def _following(data: Several, task: str, of_task: str) -> list[str]:
@@ -214,4 +327,30 @@ def _following(data: Several, task: str, of_task: str) -> list[str]:
             ]
             parts.append(f"## Following in the {target}, rules `robust`{of_task}")
             parts.append(table(["", *map(inline, data.evaluations)], body))
+    return parts
+
+
+def _published(data: Several) -> list[str]:
+    """The same figures by each benchmark's published rules, to be held against its paper."""
+    found = [column for group in (FOLLOWING, ABILITY) for column in data.columns(group, None)]
+    if not found:
+        return []
+    parts = ["## By the benchmarks' published rules", _figures(data, found)]
+    if data.differences:
+        parts += [f"Differences from {inline(data.first)}:", _gap_table(data, found)]
+    return parts
+
+
+def _provenance(data: Several) -> list[str]:
+    """How the first was obtained, and of each other one what is different."""
+    parts, said = [], set()
+    for name, results in data.evaluations.items():
+        lines = [line for line in provenance({"after": results}).splitlines() if line not in said]
+        said |= set(lines)
+        if len(data.sides[name].folders) > 1:
+            lines.append(f"- seeds: {', '.join(map(str, data.sides[name].folders))}")
+        if lines:
+            parts += [f"## How {inline(name)} was obtained", "\n".join(lines)]
+    if any(len(side.folders) > 1 for side in data.sides.values()):
+        parts.append(_OVER_SEEDS)
     return parts
