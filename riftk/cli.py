@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riftk.commands import evaluation, synth
+from riftk.commands.compare import compare
 from riftk.commands.env import env
 from riftk.commands.options import (
     ChatTemplate,
@@ -238,6 +239,10 @@ app.command(
     epilog="Example: riftk report runs/rif-tiny; or several: riftk report runs/rif-tiny/eval/before "
     "runs/rif-tiny runs/cold-rl-tiny --out runs/compared"
 )(report)
+app.command(
+    epilog="Example: riftk compare recipes/configs/compare/tiny.yaml --dry-run; or runs that exist: "
+    "riftk compare --collect base=runs/rif-tiny/eval/before --collect rif=runs/rif-tiny --out runs/compared"
+)(compare)
 
 
 @app.command(epilog="Example: riftk stress --reward riftk.rewards:GatedReward --think tags")

@@ -34,3 +34,5 @@ RetryErrors = Annotated[
 DryRun = Annotated[bool, typer.Option(help="Print prompts, requests and the most tokens; ask nothing.")]
 PriceIn = Annotated[float | None, typer.Option(help="Price of a million prompt tokens.")]
 PriceOut = Annotated[float | None, typer.Option(help="Price of a million completion tokens.")]
+MaxSamples = Annotated[int, typer.Option(help="Most samples in the HTML page.")]
+MaxCharacters = Annotated[int, typer.Option(help="Most characters of their texts.")]

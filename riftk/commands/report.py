@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from riftk.commands.options import MaxCharacters, MaxSamples
+
 
 def report(
     runs: Annotated[
@@ -18,8 +20,8 @@ def report(
         bool,
         typer.Option("--side-by-side", help="Show runs that cannot be compared too, without differences."),
     ] = False,
-    max_samples: Annotated[int, typer.Option(help="Most samples in report.html.")] = 5_000,
-    max_characters: Annotated[int, typer.Option(help="Most characters of their texts.")] = 30_000_000,
+    max_samples: MaxSamples = 5_000,
+    max_characters: MaxCharacters = 30_000_000,
 ) -> None:
     """Write report.md, report.html, report.csv and pictures again from stored samples.
 

@@ -1,0 +1,199 @@
+"""What is compared, read from YAML.
+
+    model_name_or_path: pkg://riftk.tiny/weights/base   # where every cell starts
+    output_dir: runs/lab
+    seeds: [0]
+    launcher: []                 # arguments of `accelerate launch`
+    settings:                    # options of every recipe: what is asked, and how
+      benchmarks: [tiny]
+    cells:
+      base: []                   # the model before training
+      rif: [{rif: ../rif/tiny.yaml}]
+      rif+rl:                    # a chain: each recipe starts from the model that the one before it trained
+        - rif: ../rif/tiny.yaml
+        - cold_rl: ../cold_rl/tiny-gated.yaml
+          max_steps: 50          # an option of this recipe alone
+    runs:                        # runs that exist already: a folder, or one for each seed
+      published: runs/eval-published
+
+A configuration of a recipe is named relative to the file. `extends: FILE` takes another matrix, of which
+this one says only what is different.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from riftk.paths import PACKAGE_SCHEME, resolve
+from riftk.training import read_config
+
+RECIPES = ("rif", "sft", "cold_rl")
+_KEYS = {"model_name_or_path", "output_dir", "seeds", "launcher", "settings", "cells", "runs"}
+# What `riftk compare` says to a recipe itself.
+_TAKEN = ("model_name_or_path", "output_dir", "seed", "stages", "checkpoint", "dry_run", "config")
+_NAME = re.compile(r"[\w.+-]+")  # also a folder's
+# What decides whether two runs answered the same items, in the same way.
+_ITEMS = ("benchmarks", "data_dir", "limits", "eval_split", "eval_limit", "eval_temperature", "eval_top_p",
+          "max_new_tokens")  # fmt: skip
+# What else makes an evaluation one that a run may take over instead of making it again.
+_GENERATION = ("engine", "engine_options", "batch_size", "dtype", "attn_implementation", "model_revision",
+               "trust_remote_code", "chat_template_path")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Step:
+    """One recipe of a chain.
+
+    Args:
+        recipe: one of `RECIPES`.
+        config: its configuration.
+        options: what overrides it, as on the command line.
+    """
+
+    recipe: str
+    config: Path
+    options: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The same for steps that do the same."""
+        return json.dumps([self.recipe, str(self.config.resolve()), self.options], sort_keys=True)
+
+    def resolved(self) -> dict[str, Any]:
+        """The configuration with its overrides."""
+        return {**read_config(self.config), **self.options}
+
+    def items(self) -> dict[str, Any]:
+        """Which items the recipe's evaluations ask, and how; an option that nobody names is None."""
+        config = self.resolved()
+        return {name: config.get(name) for name in _ITEMS}
+
+    def evaluation(self) -> dict[str, Any]:
+        """All that an evaluation depends on besides the model and the seed."""
+        config = self.resolved()
+        return {name: config.get(name) for name in (*_ITEMS, *_GENERATION)}
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A comparison.
+
+    Args:
+        output_dir: folder of all runs, logs and the report.
+        model: the starting checkpoint; "" where nothing is trained.
+        seeds: of every cell.
+        launcher: arguments of `accelerate launch`.
+        cells: the chain of each, by name; the first is empty, the starting checkpoint itself.
+        runs: folders of finished runs or evaluations by name, one for each seed.
+    """
+
+    output_dir: Path
+    model: str = ""
+    seeds: tuple[int, ...] = (0,)
+    launcher: tuple[str, ...] = ()
+    cells: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)
+    runs: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+
+    @property
+    def base(self) -> str:
+        """Name of the cell that is the starting checkpoint."""
+        return next(iter(self.cells))
+
+
+def read_matrix(name: str) -> Matrix:
+    """Read a matrix.
+
+    Args:
+        name: of the file; `pkg://riftk.recipes/configs/compare/tiny.yaml` from an installed package.
+
+    Raises:
+        FileNotFoundError: there is no such file, or a cell's configuration is missing.
+        ValueError: it cannot be a comparison; the message says what to change.
+    """
+    path = Path(resolve(name))
+    if not path.is_file():
+        raise FileNotFoundError(f"{name} is no file; give the YAML of a comparison")
+    content = read_config(path)
+    if unknown := sorted(content.keys() - _KEYS):
+        raise ValueError(f"{path}: there is no {unknown[0]!r}; a comparison has {', '.join(sorted(_KEYS))}")
+    settings, cells = content.get("settings") or {}, content.get("cells") or {}
+    runs = {name: _folders(name, given) for name, given in (content.get("runs") or {}).items()}
+    if wrong := [name for name in (*cells, *runs) if not _NAME.fullmatch(str(name))]:
+        raise ValueError(f"{path}: {wrong[0]!r} is no name; letters, digits, . + - and _ make one")
+    if both := sorted(cells.keys() & runs.keys()):
+        raise ValueError(f"{path}: {both[0]} is a cell and a run; give one of them another name")
+    if "output_dir" not in content:
+        raise ValueError(f"{path}: output_dir is missing, the folder of all runs and of the report")
+    if cells and not content.get("model_name_or_path"):
+        raise ValueError(f"{path}: model_name_or_path is missing, the model that every cell starts from")
+    if cells and not settings.get("benchmarks"):
+        raise ValueError(f"{path}: settings name no benchmarks; every cell is asked the same ones")
+    matrix = Matrix(
+        Path(content["output_dir"]),
+        content.get("model_name_or_path") or "",
+        check_seeds(content.get("seeds", [0])),
+        tuple(map(str, content.get("launcher") or ())),
+        {
+            name: tuple(_step(step, settings, path, name) for step in chain or ())
+            for name, chain in cells.items()
+        },
+        runs,
+    )
+    return _with_base(matrix, path) if cells else matrix
+
+
+def check_seeds(seeds: Any) -> tuple[int, ...]:
+    """Seeds as a tuple. Raises `ValueError` where they are no different whole numbers."""
+    given = seeds if isinstance(seeds, list | tuple) else [seeds]
+    if not given or len(set(given)) < len(given) or not all(type(one) is int for one in given):
+        raise ValueError(f"seeds are whole numbers, each once, such as [0, 1, 2]; not {seeds}")
+    return tuple(given)
+
+
+def _with_base(matrix: Matrix, path: Path) -> Matrix:
+    """The matrix with its starting checkpoint in front; its cells must answer the same items."""
+    bases = [name for name, chain in matrix.cells.items() if not chain]
+    if len(bases) > 1:
+        raise ValueError(f"{path}: {' and '.join(bases)} are both the starting model; leave one out")
+    trained = {name: chain for name, chain in matrix.cells.items() if chain}
+    if not trained:
+        raise ValueError(f"{path}: no cell trains anything; name a recipe in one")
+    base = bases[0] if bases else "base"
+    first, *others = ((name, step.items()) for name, chain in trained.items() for step in chain)
+    for name, items in others:
+        if different := [key for key in items if items[key] != first[1][key]]:
+            key = different[0]
+            raise ValueError(
+                f"{path}: {first[0]} and {name} differ in {key} ({first[1][key]} and {items[key]}), and all "
+                "cells must answer the same items; give it once, under settings"
+            )
+    return replace(matrix, cells={base: (), **trained})
+
+
+def _step(given: Any, settings: Mapping[str, Any], path: Path, cell: str) -> Step:
+    named = [recipe for recipe in RECIPES if isinstance(given, Mapping) and recipe in given]
+    if len(named) != 1:
+        raise ValueError(
+            f"{path}: {cell} is a list of recipes, each `{{RECIPE: CONFIG.yaml, option: value}}` with one of "
+            f"{', '.join(RECIPES)}; not {given!r}"
+        )
+    options = {name: value for name, value in given.items() if name != named[0]}
+    if taken := [name for name in (*settings, *options) if name in _TAKEN]:
+        raise ValueError(f"{path}: {taken[0]} is said to each recipe of {cell} by riftk compare itself")
+    config = str(given[named[0]])
+    file = Path(resolve(config)) if config.startswith(PACKAGE_SCHEME) else path.parent / config
+    if not file.is_file():
+        raise FileNotFoundError(f"{path}: {cell} names {config}, and there is no file {file}")
+    return Step(named[0], file, {**settings, **options})
+
+
+def _folders(name: str, given: Any) -> tuple[Path, ...]:
+    folders = given if isinstance(given, list) else [given]
+    if not folders or not all(isinstance(one, str) for one in folders):
+        raise ValueError(f"runs: {name} takes a folder, or a list with one for each seed; not {given!r}")
+    return tuple(map(Path, folders))

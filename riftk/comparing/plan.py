@@ -1,0 +1,188 @@
+"""The runs that a matrix needs, in their order, and how each is started.
+
+Chains that begin alike share their first stages. Every run is a folder `OUTPUT/STAGE/seed-N`, which tells
+whether it is finished; nothing else is kept of the progress.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from riftk.benchmarks import takes_limits
+from riftk.benchmarks.limits import FILE, inherited_limits
+from riftk.comparing.matrix import Matrix, Step
+from riftk.paths import PACKAGE_SCHEME, resolve
+from riftk.runs import RunFolder
+from riftk.stages import CALIBRATE
+
+# accelerate's launcher, which dies with the process that started it.
+_LAUNCHER = (
+    "from riftk.runs import die_with_parent; die_with_parent(); "
+    "from accelerate.commands.launch import main; main()"
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recipe with one seed.
+
+    Args:
+        stage: its name, and the name of its folder.
+        step: the recipe.
+        seed: the seed.
+        folder: its run folder.
+        before: the run whose model it starts from; for the first of a chain the starting checkpoint's.
+        cell: a cell that needs it.
+    """
+
+    stage: str
+    step: Step
+    seed: int
+    folder: Path
+    before: Run | None
+    cell: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage}, seed {self.seed}"
+
+    @property
+    def trains(self) -> bool:
+        return self.before is not None
+
+    @property
+    def evaluation(self) -> Path:
+        """The evaluation of the model that the run ends with."""
+        return RunFolder(self.folder, None).evaluation("after" if self.trains else "before")
+
+    @property
+    def is_finished(self) -> bool:
+        run = RunFolder(self.folder, None)
+        # Nothing is trained for the starting checkpoint: its report is the last that is made.
+        return run.is_finished("run") if self.trains else (self.folder / "results.json").is_file()
+
+    def log(self, matrix: Matrix) -> Path:
+        return matrix.output_dir / "logs" / f"{self.stage}-seed-{self.seed}.log"
+
+
+def plan(matrix: Matrix) -> list[Run]:
+    """All runs of a matrix, one seed after the other, each behind those that it needs."""
+    names = _stage_names(matrix)
+    runs = []
+    for seed in matrix.seeds:
+        made: dict[str, Run] = {}
+        base = Run(
+            matrix.base, _first_step(matrix), seed, _folder(matrix, matrix.base, seed), None, matrix.base
+        )
+        runs.append(base)
+        for cell, chain in matrix.cells.items():
+            before = base
+            for end, step in enumerate(chain, 1):
+                name = names[_key(chain[:end])]
+                if name not in made:
+                    made[name] = Run(name, step, seed, _folder(matrix, name, seed), before, cell)
+                    runs.append(made[name])
+                before = made[name]
+    return runs
+
+
+def last_runs(matrix: Matrix) -> dict[str, dict[int, Run]]:
+    """The run that each cell ends with, by seed."""
+    names = _stage_names(matrix)
+    stages = {cell: names[_key(chain)] if chain else cell for cell, chain in matrix.cells.items()}
+    by_place = {(run.stage, run.seed): run for run in plan(matrix)}
+    return {cell: {seed: by_place[stage, seed] for seed in matrix.seeds} for cell, stage in stages.items()}
+
+
+def needed(matrix: Matrix, cells: Sequence[str]) -> list[Run]:
+    """The runs of a plan that the named cells need, and the starting checkpoint, which all are compared with.
+
+    Raises:
+        ValueError: there is no such cell.
+    """
+    if unknown := [name for name in cells if name not in matrix.cells]:
+        raise ValueError(f"there is no cell {unknown[0]!r}; there are {', '.join(matrix.cells)}")
+    wanted = set()
+    last = last_runs(matrix)
+    for run in (run for cell in (matrix.base, *cells) for run in last[cell].values()):
+        link: Run | None = run
+        while link is not None:
+            wanted.add(link.folder)
+            link = link.before
+    return [run for run in plan(matrix) if run.folder in wanted]
+
+
+def command(matrix: Matrix, run: Run) -> list[str]:
+    """The command line that starts a run, which goes on where it stopped when it is started again."""
+    recipe = files("riftk.recipes") / f"{run.step.recipe}.py"
+    launcher = [resolve(one) if one.startswith(PACKAGE_SCHEME) else one for one in matrix.launcher]
+    return [sys.executable, "-c", _LAUNCHER, *launcher, str(recipe), *arguments(matrix, run)]
+
+
+def shown_command(matrix: Matrix, run: Run) -> str:
+    """The same, as a person would type it."""
+    return "accelerate launch " + shlex.join(command(matrix, run)[3:])
+
+
+def arguments(matrix: Matrix, run: Run) -> list[str]:
+    """What a recipe is told."""
+    model = str(run.before.folder) if run.before and run.before.trains else matrix.model
+    said: dict[str, Any] = {**run.step.options, **_limits(matrix, run)}
+    said |= {"seed": run.seed, "output_dir": str(run.folder), "model_name_or_path": model}
+    if not run.trains:
+        said["stages"] = ["eval"]
+    return ["--config", str(run.step.config), *_flags(said)]
+
+
+def _limits(matrix: Matrix, run: Run) -> dict[str, str]:
+    """Word limits that depend on the model are measured once, by the first run, and are those of all."""
+    options = run.step.resolved()
+    if options.get("limits", CALIBRATE) != CALIBRATE or not any(map(takes_limits, options["benchmarks"])):
+        return {}
+    first = _folder(matrix, matrix.base, matrix.seeds[0])
+    if run.folder == first or inherited_limits(matrix.model):
+        return {}
+    return {"limits": str(first / "limits" / FILE)}
+
+
+def _flags(options: Mapping[str, Any]) -> Iterator[str]:
+    """Options as trl's parser takes them: several words for a list, JSON for a mapping."""
+    for name, value in options.items():
+        if value is None:
+            raise ValueError(f"{name}: a command line cannot say null; say it in the recipe's own YAML")
+        yield f"--{name}"
+        if isinstance(value, list | tuple):
+            yield from map(str, value)
+        elif isinstance(value, Mapping):
+            yield json.dumps(value)
+        else:
+            yield str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _stage_names(matrix: Matrix) -> dict[str, str]:
+    """A name for each different beginning of a chain: that of the cell that ends there, where one does."""
+    names = {_key(chain): cell for cell, chain in matrix.cells.items() if chain}
+    for cell, chain in matrix.cells.items():
+        for end in range(1, len(chain)):
+            names.setdefault(_key(chain[:end]), f"{cell}.{end}")
+    return names
+
+
+def _key(chain: tuple[Step, ...]) -> str:
+    return "\n".join(step.key for step in chain)
+
+
+def _folder(matrix: Matrix, stage: str, seed: int) -> Path:
+    return matrix.output_dir / stage / f"seed-{seed}"
+
+
+def _first_step(matrix: Matrix) -> Step:
+    """The recipe that also evaluates the starting checkpoint."""
+    return next(chain[0] for chain in matrix.cells.values() if chain)

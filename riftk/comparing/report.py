@@ -1,0 +1,59 @@
+"""The report over what is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from riftk.comparing.matrix import Matrix
+from riftk.comparing.plan import last_runs
+from riftk.report import Limits
+from riftk.report.several import evaluation_of, write_sides
+from riftk.report.traces import LIMITS
+
+STEM = "compare"
+
+
+def write_report(matrix: Matrix, out: Path | None = None, limits: Limits = LIMITS) -> Path | None:
+    """Write `compare.md`, `.html`, `.csv` and pictures over the runs of a matrix that are finished.
+
+    Args:
+        matrix: the comparison.
+        out: folder to write to, instead of the comparison's own.
+        limits: how many of the samples the page holds.
+
+    Returns:
+        The path of `compare.md`; None where fewer than two sides, or not the base, are there.
+
+    Raises:
+        FileNotFoundError: a folder of `runs` holds no evaluation.
+        ValueError: runs did not answer the same items under the same limits and rules.
+    """
+    sides, missing = _finished(matrix)
+    if len(sides) < 2 or (matrix.cells and matrix.base not in sides):
+        return None
+    notes = [f"Not finished, and therefore not in here: {', '.join(missing)}."] if missing else []
+    return write_sides(sides, out or matrix.output_dir, stem=STEM, notes=notes, limits=limits)
+
+
+def _finished(matrix: Matrix) -> tuple[dict[str, dict[int, Path]], list[str]]:
+    """Evaluation folders by side and seed, and the names of those that are missing."""
+    sides: dict[str, dict[int, Path]] = {}
+    missing = []
+    for cell, runs in last_runs(matrix).items() if matrix.cells else ():
+        done = {seed: run.evaluation for seed, run in runs.items() if run.is_finished}
+        missing += [f"{cell} (seed {seed})" for seed in runs if seed not in done]
+        if done:
+            sides[cell] = done
+    return sides | _collected(matrix.runs, matrix.seeds if matrix.cells else None), missing
+
+
+def _collected(
+    runs: Mapping[str, tuple[Path, ...]], seeds: tuple[int, ...] | None
+) -> dict[str, dict[int, Path]]:
+    """Evaluations of runs that exist already; the first of a list goes with the first seed."""
+    found = {}
+    for name, folders in runs.items():
+        places = seeds if seeds and len(seeds) >= len(folders) else range(len(folders))
+        found[name] = {place: evaluation_of(folder) for place, folder in zip(places, folders, strict=False)}
+    return found
