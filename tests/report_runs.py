@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
-from scripted import ScriptedEngine, benchmark, says
+from scripted import CAPITAL, COMMA, ScriptedEngine, benchmark, row, says
 
 from riftk.benchmarks import Benchmark
 from riftk.engines import Generation, Sampling
@@ -59,3 +61,41 @@ def make_run(
     state.parent.mkdir(parents=True)
     state.write_text(json.dumps({"global_step": 15, "log_history": log}))
     return folder
+
+
+SOURCES = ("gsm8k", "minerva", "aime")
+
+
+def forms(per_source: int = 6) -> Benchmark:
+    """Questions of three sources, each without an instruction, with one about the reasoning, and with one or
+    two about the response."""
+    rows = []
+    for source in SOURCES:
+        for number in range(per_source):
+            question = f"{source}{number}"
+            about_response = [(CAPITAL, "response"), (COMMA, "response")][: 1 + number % 2]
+            of_question = (
+                row(f"{question}-plain"),
+                row(f"{question}-reasoning", (COMMA, "reasoning")),
+                row(f"{question}-response", *about_response),
+            )
+            rows += [replace(one, source=source) for one in of_question]
+    return Benchmark("forms", tuple(rows), "reasonif")
+
+
+def of_skill(skill: float) -> Script:
+    """A model that solves, and follows, a share of the items that falls from source to source, and solves
+    fewer where there is an instruction; traces are of different lengths."""
+
+    def script(item: str) -> str:
+        question, _, form = item.partition("-")
+        chance = random.Random(item)
+        able = skill - 0.2 * next(n for n, source in enumerate(SOURCES) if question.startswith(source))
+        right = chance.random() < able * (1.0 if form == "plain" else 0.8)
+        follows = chance.random() < able
+        trace = " ".join(["nine"] * chance.randrange(5, 60))
+        trace += "" if follows else ", so"
+        answer = f"<answer>{'9' if right else '8'}</answer>"
+        return f"<think>\n{trace}\n</think>\n\n{'IT IS' if follows else 'Well, it is'} {answer}"
+
+    return script

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 # Okabe and Ito's palette, told apart under all common kinds of colour blindness; the shapes differ as well.
@@ -26,6 +28,35 @@ def plain(axis: Any, grid: str = "both") -> None:
     axis.grid(axis=grid, color=LIGHT, linewidth=0.6)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def error_bars(estimates: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+    """Lengths of error bars below and above, in per cent, shape (2, n); none where there is no interval."""
+    known = [(one["value"], one["low"], one["high"]) for one in estimates]
+    below = [0.0 if low is None else 100 * max(value - low, 0.0) for value, low, _ in known]
+    above = [0.0 if high is None else 100 * max(high - value, 0.0) for value, _, high in known]
+    return [below, above]
+
+
+def headed(figure: Any, text: str) -> None:
+    """The title of a picture, in as many lines as its width needs."""
+    wide = int(12 * figure.get_figwidth())
+    figure.suptitle("\n".join(wrap(text, wide)), fontsize=11, parse_math=False)
+
+
+def titled(axis: Any, text: str) -> None:
+    """The title of a panel, in which a dollar sign is one."""
+    axis.set_title(text, fontsize=10, parse_math=False)
+
+
+def named_legend(figure: Any, axis: Any, place: str, columns: int = 1) -> None:
+    """A legend beside the panels with each name of one of them once; none for a single name."""
+    found = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+    if len(found) < 2:
+        return
+    legend = figure.legend(found.values(), found.keys(), loc=place, ncols=columns, frameon=False, fontsize=9)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def save(figure: Any, path: Path) -> None:

@@ -12,7 +12,10 @@ from riftk.evaluation.iffr import table as iffr_table
 from riftk.evaluation.summary import QUADRANTS
 from riftk.report.comparison import headline, keys_between
 from riftk.report.curves import FIGURES
+from riftk.report.pictures import images
+from riftk.report.prompts import prompt_table
 from riftk.report.text import LENGTHS, difference_cell, estimate_cell, fenced, inline, table
+from riftk.report.within import connections, cost_table, turn_tables
 
 Report = Mapping[str, Any]  # what `riftk.report.write.collect` returns
 
@@ -54,6 +57,7 @@ def render(report: Report) -> str:
     for task in tasks:
         of_task = f" ({inline(task)})" if len(tasks) > 1 else ""
         if plot := report["plots"].get(task):
+            parts += [f"## Following, and what it costs{of_task}"] if of_task else []
             parts.append(
                 f"![Following per constraint, and accuracy against following: {inline(task)}]({plot})"
             )
@@ -63,9 +67,16 @@ def render(report: Report) -> str:
         parts += [f"## Accuracy, joint and length{of_task}", _other_figures(report, task)]
         parts += _quadrants(report, task, of_task)
         parts += _unasked(report, task, of_task)
-        parts += _within(report, task, of_task)
+        parts += _turns(report, task, of_task)
+        parts += connections(_sides(report), task, of_task)
+        parts += _between(report, task, of_task)
         parts += [f"## Counts{of_task}", _counts(report, task)]
         parts += _examples(report, task, of_task)
+    if report.get("waits_plot"):
+        parts += [
+            "## Traces prolonged by Wait",
+            f"![Following by the number of Waits]({report['waits_plot']})",
+        ]
     if report.get("training_plot"):
         parts += ["## Training", f"![What the trainer logged]({report['training_plot']})"]
     if report.get("way"):
@@ -177,13 +188,13 @@ def _has_several(report: Report, task: str, target: str) -> bool:
 def _divided(report: Report, task: str, of_task: str) -> list[str]:
     """Following and accuracy by source, number of constraints and length of the trace."""
     titles = {
-        "source": "By source",
-        "constraints": "By number of instructions",
-        "cot_bin": "By length of the reasoning (1: shortest sixth)",
+        "source": ("By source", ("source", "targets", "correlation")),
+        "constraints": ("By number of instructions", ("constraints",)),
+        "cot_bin": ("By length of the reasoning (1: shortest sixth)", ("lengths",)),
     }
     estimates = report["after"]["estimates"][task]
     parts = []
-    for part, title in titles.items():
+    for part, (title, pictures) in titles.items():
         rows = []
         for target in ("reasoning", "response"):
             metrics = [f"{target}_ifs"] + [f"{target}_sacc"] * _has_several(report, task, target)
@@ -191,8 +202,20 @@ def _divided(report: Report, task: str, of_task: str) -> list[str]:
                 rows += _part_rows(estimates, metric, rules, part, f"{_NAMES[metric]}, `{rules}`")
         rows += _part_rows(estimates, "accuracy", "robust", part, "Accuracy")
         if rows:
-            parts += [f"## {title}{of_task}", _figures(report, task, rows, tests=True)]
+            parts += [f"## {title}{of_task}", *_images(report, task, *pictures)]
+            parts.append(_figures(report, task, rows, tests=True))
+    if costs := cost_table(_sides(report), task):
+        parts += [f"## What instructions cost, by source{of_task}", *_images(report, task, "cost"), costs]
     return parts
+
+
+def _images(report: Report, task: str, *names: str) -> list[str]:
+    return images(report.get("pictures", {}).get(task, {}), task, names)
+
+
+def _sides(report: Report) -> dict[str, Any]:
+    """What was evaluated, by the heading of its column."""
+    return {column(report, when): report[when] for when in evaluations(report)}
 
 
 def _part_rows(
@@ -212,7 +235,27 @@ def _quadrants(report: Report, task: str, of_task: str) -> list[str]:
         for quadrant in QUADRANTS
         if (key := f"{target}_{quadrant},{rules}") in estimates
     ]
-    return [f"## Correct and followed{of_task}", _figures(report, task, rows)] if rows else []
+    pictures = _images(report, task, "quadrants")
+    return [f"## Correct and followed{of_task}", *pictures, _figures(report, task, rows)] if rows else []
+
+
+def _turns(report: Report, task: str, of_task: str) -> list[str]:
+    tables = turn_tables(_sides(report), task)
+    return [f"## One turn and two{of_task}", *_images(report, task, "turns"), *tables] if tables else []
+
+
+def _between(report: Report, task: str, of_task: str) -> list[str]:
+    """The same items in other tasks, asked in another way."""
+    others = report.get("between", {}).get(task)
+    if not others:
+        return []
+    picture = report["between_plots"].get(task)
+    parts = [f"## Asked in another way{of_task}"]
+    parts += [f"![What another prompt changes: {inline(task)}]({picture})"] * bool(picture)
+    for rules in report["after"]["configs"][task]["rules"]:
+        if told := prompt_table(task, others, rules):
+            parts += [f"Rules `{rules}`:", told]
+    return parts
 
 
 def _unasked(report: Report, task: str, of_task: str) -> list[str]:
@@ -224,40 +267,6 @@ def _unasked(report: Report, task: str, of_task: str) -> list[str]:
             rows = [(unasked_name(key).capitalize(), key) for key in keys]
             parts += [f"## {title}{of_task}", _figures(report, task, rows, tests=True)]
     return parts
-
-
-def _within(report: Report, task: str, of_task: str) -> list[str]:
-    """What instructions cost, what a second turn gains, how following and accuracy go together."""
-    lines = []
-    for when in evaluations(report):
-        of = f"{column(report, when)}, "
-        for key, gap in report[when].get("paired", {}).get(task, {}).items():
-            metric, _, rules = key.partition(",")
-            relative = "" if gap.get("relative") is None else f", relative {100 * gap['relative']:+.1f} %"
-            lines.append(
-                f"- {of}{metric.replace('_', ' ')}, rules `{rules}`: "
-                f"{difference_cell(gap, key)} points{relative} (n = {gap['n']})"
-            )
-        for key, found in report[when].get("correlations", {}).get(task, {}).items():
-            target, _, rules = key.partition(",")
-            told = ", ".join(
-                f"{name} {_correlation(found[which])}"
-                for which, name in (("pearson", "r ="), ("partial", "at equal length"))
-            )
-            lines.append(f"- {of}{target} IFS and accuracy over sources, rules `{rules}`: {told}")
-    ceilings = report["after"]["configs"][task].get("ceilings")
-    if ceilings:
-        most = ", ".join(f"{name} {100 * value:.2f} %" for name, value in ceilings.items())
-        lines.append(f"- some rows hold instructions that no text can follow together; the most is {most}")
-    return [f"## Costs and connections{of_task}", "\n".join(lines)] if lines else []
-
-
-def _correlation(found: Mapping[str, Any]) -> str:
-    if found["value"] is None:
-        return "undefined"
-    if found["low"] is None:
-        return f"{found['value']:+.2f}"
-    return f"{found['value']:+.2f} [{found['low']:+.2f}, {found['high']:+.2f}]"
 
 
 def _figures(report: Report, task: str, rows: Iterable[tuple[str, str]], tests: bool = False) -> str:

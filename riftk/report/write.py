@@ -15,9 +15,13 @@ from riftk.report.examples import examples
 from riftk.report.flat import render_csv
 from riftk.report.html import render_page
 from riftk.report.markdown import column, evaluations, heading, render
+from riftk.report.pictures import draw
 from riftk.report.plots import plot, read_pictures
+from riftk.report.prompts import between_tasks, plot_prompts
 from riftk.report.traces import LIMITS, Limits, collect_traces
 from riftk.report.training import plot_training, training_log
+from riftk.report.trends import plot_waits
+from riftk.report.views import views_of
 
 
 def write_report(run_dir: str | Path, limits: Limits = LIMITS) -> Path:
@@ -45,6 +49,7 @@ def write_report(run_dir: str | Path, limits: Limits = LIMITS) -> Path:
         name = f"report_{task}.png"
         if plot(report, task, run / name):
             report["plots"][task] = name
+    _add_pictures(report, run)
     if whole_run:
         _add_training(report, run)
         write_json(run / "results.json", report)
@@ -55,14 +60,29 @@ def write_report(run_dir: str | Path, limits: Limits = LIMITS) -> Path:
     write_text(run / "report.md", markdown)
     samples = dict(zip(columns, map(sample_files, folders.values()), strict=True))
     pictures = [*report["plots"].values(), *report.get("way_plots", {}).values()]
-    pictures += filter(None, [report.get("training_plot")])
+    pictures += [name for drawn in report["pictures"].values() for name in drawn.values()]
+    pictures += [*report["between_plots"].values(), report.get("waits_plot"), report.get("training_plot")]
     traces = collect_traces(samples, limits)
     write_text(
-        run / "report.html", render_page(heading(report), markdown, read_pictures(run, pictures), traces)
+        run / "report.html",
+        render_page(heading(report), markdown, read_pictures(run, filter(None, pictures)), traces),
     )
     if whole_run and "after" in folders:
         write_card(run, report)
     return run / "report.md"
+
+
+def _add_pictures(report: dict[str, Any], run: Path) -> None:
+    """The papers' figures, as far as the data give them: by parts of the items, turns, other prompts."""
+    sides = {column(report, when): report[when] for when in evaluations(report)}
+    for task in report["after"]["estimates"]:
+        report["pictures"][task] = draw(views_of(sides, task), task, run, "report")
+    for task, others in report["between"].items():
+        name = f"report_{task}_prompts.png"
+        if plot_prompts(task, others, report["after"]["configs"][task]["rules"][0], run / name):
+            report["between_plots"][task] = name
+    if plot_waits(sides, run / "report_waits.png"):
+        report["waits_plot"] = "report_waits.png"
 
 
 def _add_training(report: dict[str, Any], run: Path) -> None:
@@ -84,12 +104,14 @@ def collect(folders: dict[str, Path]) -> dict[str, Any]:
 
     Returns:
         `before` and `after` (each a `results.json`), paired `differences`, `conclusions` and `examples` per
-        task, and an empty `plots` for the names of pictures.
+        task, differences `between` tasks that ask the same items in another way, and empty `plots`,
+        `pictures` and `between_plots` for the names of pictures.
     """
     if len(folders) == 1:
         folders = {"after": next(iter(folders.values()))}
     report: dict[str, Any] = {when: refresh(folder) for when, folder in folders.items()}
-    report |= {"differences": {}, "conclusions": {}, "examples": {}, "plots": {}}
+    report |= {"differences": {}, "conclusions": {}, "examples": {}, "plots": {}, "pictures": {}}
+    report |= {"between": between_tasks(folders["after"]), "between_plots": {}}
     if len(folders) == 2:
         report["differences"] = compare(folders["before"], folders["after"])
         report["conclusions"] = {task: conclusion(gaps) for task, gaps in report["differences"].items()}
