@@ -1,6 +1,7 @@
 """Code blocks of the documentation, so that tests run what readers copy.
 
-A block that cannot run on any machine says so to its reader: its first line is a comment `# needs …`.
+The first line of a block may be a comment to its reader: `# needs …` where it cannot run on any machine, or
+the name of the file that the lines belong to, `# my_rules.py`.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 _FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_MARK = re.compile(r"\A# (needs .+)\n")
+_MARK = re.compile(r"\A# (?:(?P<needs>needs .+)|(?P<file>\w+\.py)\b.*)\n")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where it stands, what it needs ("" where it runs anywhere), and what readers copy."""
+    """A fenced block: where it stands, what it needs, the file it belongs to ("": none), what is copied."""
 
     page: str
     place: int
     heading: str
     language: str
     needs: str
+    file: str
     code: str
 
     def __str__(self) -> str:
@@ -44,7 +46,8 @@ def read_blocks(page: str) -> Iterator[Block]:
         mark = _MARK.match(found[2])
         code = found[2][mark.end() :] if mark else found[2]
         heading = headings[-1] if headings else ""
-        yield Block(page, place, heading, found[1], mark[1] if mark else "", code)
+        needs, file = (mark["needs"] or "", mark["file"] or "") if mark else ("", "")
+        yield Block(page, place, heading, found[1], needs, file, code)
 
 
 def blocks(page: str, language: str, heading: str | None = None) -> list[str]:
