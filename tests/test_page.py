@@ -94,6 +94,7 @@ def test_the_pictures_stand_in_the_page(made, page):
     labels = [attributes["aria-label"] for tag, attributes in page.tags if tag == "svg"]
     assert labels == [
         "Following per constraint, and accuracy against following: small",
+        "Correct and followed: small",
         "What the trainer logged",
     ]
     assert (made / "report_training.png").is_file()
