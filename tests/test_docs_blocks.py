@@ -19,11 +19,12 @@ from docs_blocks import ROOT, Block, pages, read_blocks
 from openai_server import ChatServer, message
 
 from riftk.constraints import base
-from riftk.data_synth import REWRITERS
+from riftk.data_synth.rewriters import REWRITERS  # with riftk's own
 from riftk.paths import resolve
 
 # Blocks that another test runs, by page and heading ("*": all of the page).
 ELSEWHERE = {
+    ("README.md", "Two commands"): "test_rif.py",
     ("docs/rewards/index.md", "Data"): "test_docs_rewards.py",
     ("docs/rewards/trl.md", "*"): "test_docs_rewards.py",
     ("docs/rewards/openrlhf.md", "*"): "test_adapters.py",
@@ -42,15 +43,12 @@ FEW = {
     "riftk rows": ["--num-rows", "20"],
     "riftk stress": ["--problems", "1"],
 }
-FEWER_STEPS = [
-    "--max_steps", "2", "--num_rows", "24", "--eval_limit", "8", "--batch_size", "24",
-]  # fmt: skip
+FEWER_STEPS = ["--max_steps", "2", "--num_rows", "24", "--eval_limit", "8", "--batch_size", "24"]
 FEWER_ROLLOUTS = [
     "--per_device_train_batch_size", "8", "--num_generations", "4", "--preflight_prompts", "4",
     "--eval_steps", "1", "--dev_limit", "4", "--logging_steps", "1", "--rollout_steps", "1",
 ]  # fmt: skip
-SMALL = {
-    **FEW,
+FEW_STEPS = {
     "accelerate launch": FEWER_STEPS,
     "accelerate launch recipes/cold_rl.py": FEWER_ROLLOUTS,
 }
@@ -100,7 +98,7 @@ def belongings(tmp_path_factory) -> Path:
     (folder / "my_checks.py").write_text("from riftk.constraints import check as followed\n")
     for model in ("checkpoints/a", "checkpoints/b"):
         shutil.copytree(resolve("pkg://riftk.tiny/weights/base"), folder / model)
-    for run in ("rif-tiny", "cold-rl-tiny"):
+    for run in ("rif-tiny", "sft-tiny", "cold-rl-tiny"):
         report_runs.make_run(folder / "runs" / run)
         shutil.copytree(folder / "checkpoints" / "a", folder / "runs" / run / "final", dirs_exist_ok=True)
     return folder
@@ -153,7 +151,7 @@ def run_page(page: str, reader: Path, patch: pytest.MonkeyPatch, training: bool)
                     for name, value in environment.items():
                         one.setenv(name, value)
                     if words:
-                        docs_commands.run(words, SMALL if is_training(words) else FEW, one)
+                        docs_commands.run(words, FEW_STEPS if is_training(words) else FEW, one)
 
 
 @pytest.mark.parametrize("page", sorted({block.page for block in HERE if not trains(block)}))
@@ -164,6 +162,8 @@ def test_what_a_page_shows_runs(page, reader, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", sorted({block.page for block in HERE if trains(block)}))
 def test_what_a_page_trains_is_trained(page, reader, monkeypatch):
+    for run in ("sft-tiny", "cold-rl-tiny"):  # they come from the page's own commands
+        shutil.rmtree(reader / "runs" / run)
     run_page(page, reader, monkeypatch, training=True)
 
 

@@ -1,7 +1,7 @@
 """Hook of mkdocs: the package as it is installed, for the API pages.
 
-`riftk.rewards` and others stand at the top of the repository (pyproject.toml, package-dir). mkdocstrings reads
-sources without importing them, so it is shown a folder in which everything is where it is installed.
+`riftk.rewards` and others stand at the top of the repository (package-dir in pyproject.toml), and mkdocstrings
+reads sources without importing them: it is shown a folder in which everything is where it is installed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from mkdocs.plugins import event_priority
+
 ROOT = Path(__file__).parents[2]
 _folder = tempfile.TemporaryDirectory(prefix="riftk-docs-")  # removed when the process ends
 
 
+@event_priority(100)  # before mkdocstrings reads its options
 def on_config(config: Any) -> Any:
     """Link the sources together and let mkdocstrings read them there."""
     package = Path(_folder.name, "riftk")
