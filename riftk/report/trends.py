@@ -146,4 +146,4 @@ def _line(axis: Any, points: Mapping[float, Any], number: int, label: str | None
 
 
 def _billions(size: float) -> str:
-    return f"{size / 1e9:g}B" if size >= 1e9 else f"{size / 1e6:g}M"
+    return f"{size / 1e9:g}B" if size >= 5e8 else f"{size / 1e6:g}M"
