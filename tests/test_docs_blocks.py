@@ -44,8 +44,8 @@ FEW = {
     "riftk stress": ["--problems", "1"],
 }
 FEWER_STEPS = ["--max_steps", "2", "--num_rows", "24", "--eval_limit", "8", "--batch_size", "24"]
-FEWER_ROLLOUTS = [
-    "--per_device_train_batch_size", "8", "--num_generations", "4", "--preflight_prompts", "4",
+FEWER_ROLLOUTS = [  # two steps cannot learn, which the check before a run would say
+    "--skip_preflight", "--per_device_train_batch_size", "8", "--num_generations", "4",
     "--eval_steps", "1", "--dev_limit", "4", "--logging_steps", "1", "--rollout_steps", "1",
 ]  # fmt: skip
 FEW_STEPS = {
@@ -125,6 +125,20 @@ def reader(belongings, tmp_path, monkeypatch):
             del sys.modules[name]
 
 
+def spoken_of(page: str) -> dict[str, Any]:
+    """What the text of a page takes for granted where its Python begins."""
+    names: dict[str, Any] = {"__name__": "reader"}
+    if page == "README.md":
+        from datasets import load_dataset
+        from trl import GRPOConfig
+
+        names["trace"] = "word " * 87
+        names["model"] = resolve("pkg://riftk.tiny/weights/base")
+        names["dataset"] = load_dataset("json", data_files="rows.jsonl", split="train")
+        names["grpo_config"] = GRPOConfig("runs/grpo", use_cpu=True, bf16=False)
+    return names
+
+
 def solves(body: dict[str, Any], number: int) -> Any:
     return message("<think>\nfour and five make nine\n</think>\n\nNine. <answer>9</answer>")
 
@@ -136,7 +150,7 @@ def run_page(page: str, reader: Path, patch: pytest.MonkeyPatch, training: bool)
         if block.file:
             with open(reader / block.file, "a") as file:
                 file.write(block.code + "\n\n")
-    namespace: dict[str, Any] = {"__name__": "reader", "trace": "word " * 87}
+    namespace = spoken_of(page)
     with ChatServer(solves) as server:
         for block in here:
             if block.file or trains(block) > training:

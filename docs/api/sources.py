@@ -1,7 +1,7 @@
 """Hook of mkdocs: the package as it is installed, for the API pages.
 
-`riftk.rewards` and others stand at the top of the repository (package-dir in pyproject.toml), and mkdocstrings
-reads sources without importing them: it is shown a folder in which everything is where it is installed.
+`riftk.rewards` and others stand at the top of the repository (package-dir in pyproject.toml). mkdocstrings
+reads sources without importing them, so it is shown a folder in which everything is where it is installed.
 """
 
 from __future__ import annotations
