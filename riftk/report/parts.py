@@ -90,8 +90,8 @@ def plot_quadrants(views: Mapping[str, View], task: str, path: Path) -> bool:
 
 def plot_cost(views: Mapping[str, View], task: str, path: Path) -> bool:
     """Relative change of accuracy with instructions, by source (MathIF, Figure 5)."""
-    costs = {t: {name: c for name, view in views.items() if (c := _costs(view, t))} for t in TARGETS}
-    costs = {target: of_views for target, of_views in costs.items() if of_views}
+    costs = {target: {name: _costs(view, target) for name, view in views.items()} for target in TARGETS}
+    costs = {target: of_views for target, of_views in costs.items() if any(of_views.values())}
     if not costs:
         return False
     figure = new_figure(4.4 * len(costs) + 2.0, 3.8)
@@ -120,13 +120,11 @@ def _plot_part(views: Mapping[str, View], task: str, path: Path, part: str, titl
     for axis, metric in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         shown = _panel_name(views, metric)
         if part == "source":
-            _points(axis, {name: view.by(metric, part) for name, view in views.items()})
+            _points(axis, _by(views, metric, part))
         else:
-            _lines(axis, {name: view.by(metric, part) for name, view in views.items()}, "-")
+            _lines(axis, _by(views, metric, part), "-")
             for graded in soft[metric]:
-                _lines(
-                    axis, {name: view.by(graded, part) for name, view in views.items()}, "--", labelled=False
-                )
+                _lines(axis, _by(views, graded, part), "--", labelled=False)
                 shown = f"{shown}; dashed: {_panel_name(views, graded)}"
         axis.set(ylim=(-3, 103), xlabel=_AXES[part], ylabel="% (95 % interval)")
         titled(axis, shown)
@@ -138,8 +136,8 @@ def _plot_part(views: Mapping[str, View], task: str, path: Path, part: str, titl
 
 
 def _by(views: Mapping[str, View], metric: str, part: str) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """A figure by part of each evaluation that has it."""
-    return {name: found for name, view in views.items() if (found := view.by(metric, part))}
+    """A figure by part, of every evaluation: those that do not have it keep their place and colour."""
+    return {name: view.by(metric, part) for name, view in views.items()}
 
 
 def _soft(views: Mapping[str, View], metric: str, part: str) -> list[str]:
@@ -159,6 +157,8 @@ def _points(axis: Any, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> 
     parts = in_all(found.values())
     step = min(0.16, 0.7 / max(1, len(found)))
     for number, (name, estimates) in enumerate(found.items()):
+        if not estimates:
+            continue
         shift = (number - (len(found) - 1) / 2) * step
         known = [(place + shift, estimates[part]) for place, part in enumerate(parts) if part in estimates]
         axis.errorbar(
@@ -176,6 +176,8 @@ def _lines(
 ) -> None:
     """A line for each evaluation over parts that have an order."""
     for number, (name, estimates) in enumerate(found.items()):
+        if not estimates:
+            continue
         axis.errorbar(
             [int(part) for part in estimates], [100 * one["value"] for one in estimates.values()],
             yerr=error_bars(list(estimates.values())), linestyle=style, color=_colour(number),

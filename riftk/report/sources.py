@@ -30,10 +30,8 @@ def plot_targets(views: Mapping[str, View], task: str, path: Path) -> bool:
     found = {}
     for name, view in views.items():
         reasoning, response = (view.by(f"{target}_ifs", "source") for target in TARGETS)
-        if both := {
-            source: (response[source], one) for source, one in reasoning.items() if source in response
-        }:
-            found[name] = both
+        if shared := [source for source in reasoning if source in response]:
+            found[name] = {source: (response[source], reasoning[source]) for source in shared}
     if not found:
         return False
     figure, axes = _panels(found)
@@ -51,10 +49,8 @@ def plot_correlation(views: Mapping[str, View], task: str, path: Path) -> bool:
     found = {}
     for name, view in views.items():
         for target in TARGETS:
-            known = view.correlations.get(f"{target},{view.published}") or view.correlations.get(
-                f"{target},robust"
-            )
-            if known:
+            books = (f"{target},{rules}" for rules in (view.published, "robust"))
+            if known := next((view.correlations[key] for key in books if key in view.correlations), None):
                 found[f"{name}, {target}"] = (target, known)
     if not found:
         return False

@@ -4,7 +4,7 @@ models (IFFR, Figures 3 and 4)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from riftk.report.figures import (
 from riftk.report.views import TARGETS, View, has_value, views_of
 
 _SIZE = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)([BbMm])(?![A-Za-z0-9])")
+Points = Sequence[tuple[float, Mapping[str, Any]]]  # (number, figure)
 _EASIEST = "gsm8k"  # the source whose SAcc Figure 7 shows
 
 
@@ -45,7 +46,8 @@ def plot_waits(evaluations: Mapping[str, Mapping[str, Any]], path: Path) -> bool
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for axis, (title, key) in zip(axes, panels.items(), strict=True):
         for number, (name, found) in enumerate(lines.items()):
-            _line(axis, {wait: estimates.get(key) for wait, estimates in found.items()}, number, name)
+            points = [(n, one) for n, estimates in found.items() if has_value(one := estimates.get(key))]
+            _line(axis, points, number, name)
         axis.set(ylim=(-3, 103), xlabel='times "Wait" was written', ylabel="% (95 % interval)")
         axis.set_xticks(sorted({wait for found in lines.values() for wait in found}))
         titled(axis, title)
@@ -69,23 +71,12 @@ def waits(results: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
 def plot_sizes(evaluations: Mapping[str, Mapping[str, Any]], tasks: Iterable[str], path: Path) -> bool:
     """Accuracy and following against the number of parameters, a line for each task (IFFR, Figures 3 and 4:
     standard accuracy solid, non-standard accuracy dashed, and the IFFR, with the standard deviation over the
-    wordings). False, and nothing drawn, where fewer than two models tell their size in their names."""
-    sizes = {name: model_size(results["model_name"]) for name, results in evaluations.items()}
-    sized = {name: size for name, size in sorted(sizes.items(), key=lambda pair: pair[1] or 0) if size}
-    panels: dict[str, list[tuple[int, str, str | None, dict[float, Any]]]] = {}
+    wordings). False, and nothing drawn, where no task has models of two sizes that their names tell."""
+    panels: dict[str, list[tuple[int, str, str | None, Points]]] = {}
     for number, task in enumerate(tasks):
-        views = {
-            sized[name]: view for name, view in views_of({n: evaluations[n] for n in sized}, task).items()
-        }
-        spreads = {size: evaluations[name].get("variants", {}).get(task, {}) for name, size in sized.items()}
-        for title, style, key in _figures_of(views):
-            points = {
-                size: {**view.estimates[key], **_around(view.estimates[key], spreads[size].get(key))}
-                for size, view in views.items() if has_value(view.estimates.get(key))
-            }  # fmt: skip
-            if len(points) > 1:
-                label = task if style == "-" else None
-                panels.setdefault(title, []).append((number, style, label, points))
+        for title, style, points in _by_size(evaluations, task):
+            label = task if style == "-" else None
+            panels.setdefault(title, []).append((number, style, label, points))
     if not panels:
         return False
     figure = new_figure(4.4 * len(panels) + 1.8, 4.0)
@@ -94,7 +85,7 @@ def plot_sizes(evaluations: Mapping[str, Mapping[str, Any]], tasks: Iterable[str
         for number, style, label, points in lines:
             _line(axis, points, number, label, style)
         axis.set_xscale("log")
-        ticks = sorted(set(sized.values()))
+        ticks = sorted({size for *_, points in lines for size, _ in points})
         axis.set_xticks(ticks, [_billions(size) for size in ticks])
         axis.minorticks_off()
         axis.set(ylim=(-3, 103), xlabel="parameters", ylabel="%")
@@ -106,6 +97,22 @@ def plot_sizes(evaluations: Mapping[str, Mapping[str, Any]], tasks: Iterable[str
     return True
 
 
+def _by_size(evaluations: Mapping[str, Mapping[str, Any]], task: str) -> Iterator[tuple[str, str, Points]]:
+    """Panel, style of line, and points of the figures that a task is drawn by."""
+    sizes = {name: model_size(results["model_name"]) for name, results in evaluations.items()}
+    views = {name: view for name, view in views_of(evaluations, task).items() if sizes[name]}
+    if not views:
+        return
+    for title, style, key in _figures_of(next(iter(views.values()))):
+        points = [
+            (sizes[name], _with_spread(evaluations[name], task, key))
+            for name in sorted(views, key=sizes.__getitem__)
+            if has_value(views[name].estimates.get(key))
+        ]
+        if len({size for size, _ in points}) > 1:
+            yield title, style, points
+
+
 def model_size(name: str) -> float | None:
     """Number of parameters that a model's name tells ("Qwen3.5-0.8B", "SmolLM2-135M-Instruct"; of a mixture,
     "235B-A22B", all of them); None where it tells none."""
@@ -113,35 +120,33 @@ def model_size(name: str) -> float | None:
     return found and float(found[1]) * (1e9 if found[2] in "Bb" else 1e6)
 
 
-def _figures_of(views: Mapping[float, View]) -> list[tuple[str, str, str]]:
-    """Panel, style of line, and key of the figures that a task is drawn by."""
-    if not views:
-        return []
-    view = next(iter(views.values()))
+def _figures_of(view: View) -> list[tuple[str, str, str]]:
+    """Panel, style of line, and key of the figures that a task may be drawn by."""
     book = view.published
     if f"iffr,{book}" in view.estimates:
+        both = "standard accuracy, and non-standard (dashed)"
         return [
-            ("standard accuracy, and non-standard (dashed)", "-", f"standard_accuracy,{book}"),
-            ("standard accuracy, and non-standard (dashed)", "--", f"nonstandard_accuracy,{book}"),
+            (both, "-", f"standard_accuracy,{book}"),
+            (both, "--", f"nonstandard_accuracy,{book}"),
             (IFFR["iffr"], "-", f"iffr,{book}"),
         ]
     found = [(f"{target} IFS", "-", f"{target}_ifs,{book}") for target in TARGETS]
     return [*found, ("accuracy", "-", "accuracy,robust")]
 
 
-def _around(estimate: Mapping[str, Any], spread: Mapping[str, Any] | None) -> dict[str, float]:
-    """The standard deviation over the wordings in the place of the interval, where there are wordings."""
-    if spread is None or spread["sd"] is None:
-        return {}
-    return {"low": estimate["value"] - spread["sd"], "high": estimate["value"] + spread["sd"]}
+def _with_spread(results: Mapping[str, Any], task: str, key: str) -> dict[str, Any]:
+    """A figure, where there are wordings with their standard deviation in the place of its interval."""
+    estimate = results["estimates"][task][key]
+    spread = results.get("variants", {}).get(task, {}).get(key, {}).get("sd")
+    around = {} if spread is None else {"low": estimate["value"] - spread, "high": estimate["value"] + spread}
+    return {**estimate, **around}
 
 
-def _line(axis: Any, points: Mapping[float, Any], number: int, label: str | None, style: str = "-") -> None:
-    known = {place: one for place, one in points.items() if has_value(one)}
+def _line(axis: Any, points: Points, number: int, label: str | None, style: str = "-") -> None:
     axis.errorbar(
-        list(known), [100 * one["value"] for one in known.values()], yerr=error_bars(list(known.values())),
-        linestyle=style, color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
-        markersize=5, capsize=2, linewidth=1.2, label=label,
+        [place for place, _ in points], [100 * one["value"] for _, one in points],
+        yerr=error_bars([one for _, one in points]), linestyle=style, color=COLOURS[number % len(COLOURS)],
+        marker=MARKERS[number % len(MARKERS)], markersize=5, capsize=2, linewidth=1.2, label=label,
     )  # fmt: skip
 
 
