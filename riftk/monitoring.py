@@ -20,7 +20,7 @@ from riftk.constraints.text import word_count
 from riftk.judging import Output
 from riftk.rewards import Score, Scoring, score
 from riftk.rewards.completions import read_completion
-from riftk.rewards.tasks import read_task
+from riftk.rewards.tasks import COLUMNS, read_task
 from riftk.rows import RowError, read_jsonl, write_jsonl
 from riftk.runs import RunError, free_memory
 from riftk.selection import choose, point_folder, read_curve
@@ -206,8 +206,7 @@ class RolloutMonitor(TrainerCallback):
         self._sounded = len(found)
 
     def _row(self, place: int) -> dict[str, Any]:
-        columns = ("constraints", "answer", "answer_type", "reference_length")
-        return {name: self._batch[name][place] for name in columns if name in self._batch}
+        return {name: self._batch[name][place] for name in COLUMNS if name in self._batch}
 
     def _look(self, place: int) -> dict[str, float | None]:
         """Length of a trace, and whether the robust and the published rules see everything followed."""
@@ -216,8 +215,9 @@ class RolloutMonitor(TrainerCallback):
         looked: dict[str, float | None] = dict.fromkeys((ROBUST, PUBLISHED))
         looked[TRACE] = float(word_count(output.completion.reasoning))
         try:
-            constraints = read_task(self._row(place)).constraints
-            books = {published_rules(constraint) for constraint in constraints}
+            task = read_task(self._row(place))
+            constraints = task.constraints
+            books = {published_rules(constraint, task.rules) for constraint in constraints}
             if len(books) != 1 or None in books:  # only what both judge can be compared
                 return looked
             verdicts = output.judge(constraints, ["robust", *books])

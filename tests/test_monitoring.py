@@ -104,6 +104,14 @@ def test_watched_rewards_pay_the_same_and_the_table_says_why(batch, tmp_path, ca
     assert "comma" in printed
 
 
+def test_rows_are_looked_at_by_the_rules_that_pay(batch, tmp_path):
+    words = {"id": "length_constraint_checkers:number_words", "args": {"num_words": 2}, "target": "response"}
+    batch.columns |= {"constraints": [json.dumps([words])] * 3, "rules": ["reasonif"] * 3}
+    RolloutMonitor(tmp_path, "tags").watch([CorrectnessReward(think="tags")])[0](**batch.columns)
+    # MathIF's rules, which take responses otherwise, cannot judge a word limit without its relation.
+    assert PUBLISHED in batch.logged
+
+
 def test_text_that_looks_like_markup_is_shown_as_text(batch, tmp_path, capsys):
     batch.columns["completions"][0] = "<think>[bold]a[/bold]</think>[/red] 8"
     monitor = RolloutMonitor(tmp_path, "tags", every=1)
