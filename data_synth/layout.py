@@ -139,7 +139,8 @@ def with_capital_words(text: str, count: int, draws: random.Random) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text in double quotation marks; those inside become typographic ones, which do not close it.
+    """The text in double quotation marks; those inside become typographic ones, which do not close it. What
+    begins with a bullet point begins on a line of its own, or that would be none.
 
     Raises:
         Rejected: quotation marks in code or formulas, for inches, or of LaTeX.
@@ -157,7 +158,8 @@ def quoted(text: str) -> str:
         before = inner[match.start() - 1 : match.start()]
         return "“" if not before or before.isspace() or before in "([{“—-" else "”"
 
-    return f'"{_STRAIGHT.sub(typographic, inner)}"'
+    opening = '"\n' if _LIKE_A_BULLET.match(inner) else '"'
+    return f'{opening}{_STRAIGHT.sub(typographic, inner)}"'
 
 
 def behind_request(text: str, request: str) -> str:

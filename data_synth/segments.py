@@ -27,7 +27,7 @@ _VERBATIM = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _MARKER = re.compile(r"\s*(?:[-*•#>]+|\(?\w{1,3}[.)])?\s*\Z")  # "1." and "-" are no sentences
-_GOES_ON = re.compile(r"[a-z=+*/^<>)\]}.,;:!?]")  # "e.g. this", "5! = 120"
+_GOES_ON = re.compile(r"(?!\*{1,2}[A-Z])[a-z=+*/^<>)\]}.,;:!?]")  # "e.g. this", "5! = 120"; not "*So* it is"
 _OPENING = re.compile(r"\A(?:\$\$|\$|\\\[|\\\()")
 _CLOSING = re.compile(r"(?:\$\$|\$|\\\]|\\\))\Z")
 

@@ -107,6 +107,7 @@ def test_two_and_three_constraints_are_followed_together(problems, tmp_path):
         (BULLETS, WORDS, NO_COMMA),
         (SECTIONS, LOWERCASE, END),
         (HIGHLIGHTS, BULLETS, CAPITAL_WORDS),
+        (QUOTATION, BULLETS, HIGHLIGHTS),
     ],
 )
 def test_a_safe_order_whatever_the_order_of_the_sentences(problems, tmp_path, ids):
