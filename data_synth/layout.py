@@ -50,7 +50,10 @@ def as_bullets(text: str, count: int) -> str:
     plain = _without_markers(text)
     if line := _LIKE_A_BULLET.search(plain):
         raise Rejected("a line would read as a bullet point", plain[line.start() : line.start() + 40])
-    return "\n".join(f"* {group}" for group in _groups(plain, count))
+    groups = _groups(plain, count)
+    # "* *So* it is" would be read as the emphasis of a blank.
+    marker = "-" if any(group.startswith("*") for group in groups) else "*"
+    return "\n".join(f"{marker} {group}" for group in groups)
 
 
 def _without_markers(text: str) -> str:
