@@ -19,8 +19,6 @@ A figure has a key "metric,filter" as in lm-evaluation-harness; the filter is th
     over_application_{target}/{form},robust      texts with a form that nothing asked for; without /{form} any
     leakage_to_{target}/{form},robust            the same where the form was asked for in the other text only;
                                                  see `riftk.evaluation.forms`
-    answer_changed, answer_accuracy, answer_taken_over/{condition},robust       of a probe, see
-                                                 `riftk.evaluation.probing`
     standard_accuracy, nonstandard_accuracy, iffr, follow_rate, …  of IFFR, see `riftk.evaluation.iffr`
     reasoning_words, reasoning_tokens, completion_tokens,none      means
     truncated, unclosed, no_reasoning, empty, errored,none         shares
@@ -42,7 +40,6 @@ import numpy as np
 from riftk.evaluation.forms import form_observations
 from riftk.evaluation.groups import Item, LengthBins, correlations, paired_forms
 from riftk.evaluation.iffr import Pairs, iffr_estimates, iffr_item, question, variants
-from riftk.evaluation.probing import probe_observations
 from riftk.statistics import Estimate, estimate_of_totals, mean_of_estimates, paired_difference, pass_at_k
 
 TARGETS = ("reasoning", "response")
@@ -68,8 +65,6 @@ def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     }
     for name in FLAGS:
         yield f"{name},none", float(flags[name])
-    if "probe" in sample:  # nothing but the answer is the model's
-        return (yield from probe_observations(sample))
     for name in LENGTHS:
         if sample[name] is not None and not errored:
             yield f"{name},none", float(sample[name])
@@ -151,8 +146,7 @@ class Tally:
             self.add(sample)
 
     def add(self, sample: Mapping[str, Any]) -> None:
-        name = sample["probe"]["item_id"] if "probe" in sample else question(sample["item_id"])
-        item = self.items.setdefault(name, len(self.items))
+        item = self.items.setdefault(question(sample["item_id"]), len(self.items))
         if item == len(self.kinds):
             self.kinds.append(Item.of(sample))
             for part, labels in self._labels.items():
