@@ -86,8 +86,8 @@ def _run(config: str, matrix: Matrix, runs: list[Run]) -> list[Run]:
         return []
     with holding(matrix.output_dir):
         # In a process of its own, because trl and torch would keep a GPU's memory from the runs.
-        asked = ["--seeds", ",".join(map(str, matrix.seeds)), "--launcher", shlex.join(matrix.launcher)]
-        asked += ["--only", ",".join(dict.fromkeys(run.cell for run in todo))]
+        asked = [f"--seeds={','.join(map(str, matrix.seeds))}", f"--launcher={shlex.join(matrix.launcher)}"]
+        asked += [f"--only={','.join(dict.fromkeys(run.cell for run in todo))}"]
         run_module(["riftk.cli", "compare", config, *asked, "--dry-run"], "the check of the configurations")
         return run_all(matrix, runs)
 

@@ -16,13 +16,14 @@
     runs:                        # runs that exist already: a folder, or one for each seed
       published: runs/eval-published
 
-A configuration of a recipe is named relative to the file. `extends: FILE` takes another matrix, of which
-this one says only what is different.
+A configuration of a recipe is looked for beside the file, and then where the command was started.
+`extends: FILE` takes another matrix, of which this one says only what is different.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -176,20 +177,23 @@ def _with_base(matrix: Matrix, path: Path) -> Matrix:
 
 
 def _step(given: Any, settings: Mapping[str, Any], path: Path, cell: str) -> Step:
-    named = [recipe for recipe in RECIPES if isinstance(given, Mapping) and recipe in given]
-    if len(named) != 1:
+    recipes = [recipe for recipe in RECIPES if isinstance(given, Mapping) and recipe in given]
+    if len(recipes) != 1:
         raise ValueError(
             f"{path}: {cell} is a list of recipes, each `{{RECIPE: CONFIG.yaml, option: value}}` with one of "
             f"{', '.join(RECIPES)}; not {given!r}"
         )
-    options = {name: value for name, value in given.items() if name != named[0]}
+    options = {name: value for name, value in given.items() if name != recipes[0]}
     if taken := [name for name in (*settings, *options) if name in _TAKEN]:
         raise ValueError(f"{path}: {taken[0]} is said to each recipe of {cell} by riftk compare itself")
-    config = str(given[named[0]])
-    file = Path(resolve(config)) if config.startswith(PACKAGE_SCHEME) else path.parent / config
-    if not file.is_file():
-        raise FileNotFoundError(f"{path}: {cell} names {config}, and there is no file {file}")
-    return Step(named[0], file, {**settings, **options})
+    config = str(given[recipes[0]])
+    places = (os.path.normpath(path.parent / config), config)
+    if config.startswith(PACKAGE_SCHEME):
+        places = (resolve(config),)
+    file = next((Path(place) for place in places if Path(place).is_file()), None)
+    if file is None:
+        raise FileNotFoundError(f"{path}: {cell} names {config}, and there is no file {' or '.join(places)}")
+    return Step(recipes[0], file, {**settings, **options})
 
 
 def _folders(name: str, given: Any) -> tuple[Path, ...]:

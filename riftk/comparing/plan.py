@@ -123,7 +123,7 @@ def command(matrix: Matrix, run: Run) -> list[str]:
     """The command line that starts a run, which goes on where it stopped when it is started again."""
     recipe = files("riftk.recipes") / f"{run.step.recipe}.py"
     launcher = [resolve(one) if one.startswith(PACKAGE_SCHEME) else one for one in matrix.launcher]
-    return [sys.executable, "-c", _LAUNCHER, *launcher, str(recipe), *arguments(matrix, run)]
+    return [sys.executable, "-c", _LAUNCHER, "--quiet", *launcher, str(recipe), *arguments(matrix, run)]
 
 
 def shown_command(matrix: Matrix, run: Run) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import subprocess
 import time
@@ -46,7 +47,12 @@ def _run(matrix: Matrix, run: Run, where: str) -> bool:
     with open(log, "ab") as file:
         start = file.tell()
         process = subprocess.run(
-            command(matrix, run), stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, check=False
+            command(matrix, run),
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # what is printed stands where it happened
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
     minutes = (time.monotonic() - started) / 60
     if process.returncode == 0 and run.is_finished:
