@@ -178,6 +178,34 @@ def test_runs_that_exist_are_collected_over_seeds(tmp_path, monkeypatch):
     assert Path("out/compare_small.png").is_file()
 
 
+def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
+    (tmp_path / "out").mkdir()
+    report = tmp_path / "out" / "compare.md"
+    parts = [
+        "# a, b",
+        "## Following, robust rules",
+        "|  | x |",
+        "![p](compare_small.png)",
+        "## Differences from a",
+    ]
+    report.write_text("\n\n".join([*parts, "|  | y |", "## How a was obtained", "long ago"]) + "\n")
+    (tmp_path / "out" / "compare_small.png").write_bytes(b"png")
+    page = tmp_path / "docs" / "lab.md"
+    page.parent.mkdir()
+    page.write_text("# Lab\n\n<!-- measured: begin -->\n\nold\n\n<!-- measured: end -->\n\nAfter.\n")
+    command = [sys.executable, str(RECIPES.parent / "docs" / "fill.py"), str(report), str(page)]
+    for _ in range(2):  # what stood there is replaced
+        subprocess.run(command, check=True)
+        assert page.read_text() == (
+            "# Lab\n\n<!-- measured: begin -->\n\n### Following, robust rules\n\n|  | x |\n\n"
+            "![p](images/lab_compare_small.png)\n\n### Differences from a\n\n|  | y |\n\n"
+            "<!-- measured: end -->\n\nAfter.\n"
+        )
+    assert (tmp_path / "docs" / "images" / "lab_compare_small.png").read_bytes() == b"png"
+    page.write_text("no marks")
+    assert subprocess.run(command, capture_output=True, check=False).returncode != 0
+
+
 def test_runs_that_did_not_answer_the_same_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     make_evaluation(tmp_path / "a")
