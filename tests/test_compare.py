@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from riftk.cli import _dashes, app
 from riftk.comparing.matrix import read_matrix
-from riftk.comparing.plan import arguments, command, last_runs, needed, plan, shown_command
+from riftk.comparing.plan import arguments, check_folders, command, last_runs, needed, plan, shown_command
 from riftk.evaluation import evaluate
 from riftk.report.columns import BEST, LEADS, Column, columns, leaders
 from riftk.report.comparison import pareto_front
@@ -350,6 +350,19 @@ def test_the_base_comes_first_and_may_have_a_name_of_its_own(tmp_path):
     assert list(read_matrix(written(tmp_path, cells={**CELLS, "start": []})).cells) == ["start", *CELLS]
 
 
+def test_a_folder_of_another_configuration_is_not_taken_for_this_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    matrix = written(tmp_path)
+    run = plan(read_matrix(matrix))[2]
+    run.folder.mkdir(parents=True)
+    kept = {"max_steps": 2, "eval_limit": 12, "eval_temperature": 0, "benchmarks": ["tiny"], "seed": 0}
+    (run.folder / "config.yaml").write_text(yaml.safe_dump(kept))
+    check_folders([run])
+    (run.folder / "config.yaml").write_text(yaml.safe_dump(kept | {"max_steps": 5}))
+    result = CliRunner().invoke(app, ["compare", matrix, "--dry-run"])
+    assert "rif+rl/seed-0 was made with another configuration (max_steps: 5 -> 2)" in str(result.exception)
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_shipped_matrix_has_a_dry_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -385,6 +398,7 @@ def start(folder: Path, *options: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_a_killed_comparison_goes_on_and_a_failing_cell_stops_no_other(tmp_path):
     short = {"max_steps": 2, "num_rows": 24}
     rl = {"cold_rl": RL, **short, "num_generations": 4, "per_device_train_batch_size": 8, "eval_steps": 0}

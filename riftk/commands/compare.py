@@ -47,7 +47,7 @@ def compare(
     finished: compare.md, compare.html, compare.csv and pictures.
     """
     from riftk.comparing.matrix import check_seeds, read_matrix
-    from riftk.comparing.plan import needed
+    from riftk.comparing.plan import check_folders, needed
     from riftk.comparing.report import write_report
     from riftk.report import Limits
 
@@ -67,6 +67,7 @@ def compare(
         matrix = replace(matrix, launcher=tuple(shlex.split(launcher)))
     names = [name for name in only.split(",") if name]
     runs = needed(matrix, names or list(matrix.cells)) if matrix.cells else []
+    check_folders(runs)
     if dry_run:
         return _show_plan(matrix, runs)
     failed = _run(config, matrix, runs)

@@ -21,6 +21,7 @@ from riftk.comparing.matrix import Matrix, Step
 from riftk.paths import PACKAGE_SCHEME, resolve
 from riftk.runs import RunFolder
 from riftk.stages import CALIBRATE
+from riftk.training import read_config
 
 # accelerate's launcher, which dies with the process that started it.
 _LAUNCHER = (
@@ -117,6 +118,31 @@ def needed(matrix: Matrix, cells: Sequence[str]) -> list[Run]:
             wanted.add(link.folder)
             link = link.before
     return [run for run in plan(matrix) if run.folder in wanted]
+
+
+def check_folders(runs: Sequence[Run]) -> None:
+    """Raise `ValueError` where a folder was made under other settings than the matrix now has: what is
+    finished in it would be taken for something else."""
+    for run in runs:
+        file = run.folder / "config.yaml"
+        if not file.is_file():
+            continue
+        before = read_config(file)
+        now = {**run.step.items(), **run.step.options, "seed": run.seed}
+        for name, value in now.items():
+            if value is not None and name in before and not _same(before[name], value):
+                raise ValueError(
+                    f"{run.folder} was made with another configuration ({name}: {before[name]!r} -> "
+                    f"{value!r}); choose another output_dir, or delete that folder"
+                )
+
+
+def _same(before: Any, now: Any) -> bool:
+    """Whether two values are one option, which the recipe's parser may have made a number of."""
+    try:
+        return before == now or float(before) == float(now)
+    except (TypeError, ValueError):
+        return str(before) == str(now)
 
 
 def command(matrix: Matrix, run: Run) -> list[str]:

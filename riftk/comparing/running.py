@@ -30,7 +30,7 @@ def run_all(matrix: Matrix, runs: Sequence[Run]) -> list[Run]:
         where = f"[{number}/{len(runs)}] {run.name}"
         if run.is_finished:
             print(f"{where}: finished", flush=True)
-        elif any(run.before is one for one in failed) or (run.before and not run.before.is_finished):
+        elif run.before is not None and not run.before.is_finished:
             failed.append(run)
             print(f"{where}: not started, because {run.before.name} failed", flush=True)
         elif not _run(matrix, run, where):
