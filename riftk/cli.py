@@ -22,6 +22,7 @@ from riftk.commands.options import (
     Seed,
     TrustRemoteCode,
 )
+from riftk.commands.probe import probe
 from riftk.commands.report import report
 from riftk.engine_options import with_engine
 
@@ -232,6 +233,10 @@ app.command(
     epilog="Example: riftk calibrate --model Qwen/Qwen3-8B --engine vllm --out runs/limits-qwen3-8b",
 )(with_engine(evaluation.calibrate))
 
+app.command(
+    epilog="Example: riftk probe runs/rif-tiny/eval/after --model runs/rif-tiny/final --out runs/probe-after",
+)(with_engine(probe))
+
 app.command(epilog="Example: riftk env --plan pkg://riftk.recipes/configs/sft/qwen2.5-7b.yaml")(env)
 
 
@@ -282,12 +287,20 @@ def stress(
     raise typer.Exit(1 if found.paid else 0)
 
 
-@tiny_app.command("build", epilog="Example: riftk tiny build --out runs/tiny")
-def tiny_build(out: Out, seed: Seed = 0) -> None:
-    """Train the embedded model from nothing (minutes to an hour on two cores)."""
+@tiny_app.command("build", epilog="Example: riftk tiny build --width 64 --out runs/tiny-0.3M")
+def tiny_build(
+    out: Out,
+    width: Annotated[int, typer.Option(help="Of the hidden states, a multiple of 8.")] = 128,
+    layers: Annotated[int, typer.Option(help="Transformer layers.")] = 4,
+    seed: Seed = 0,
+) -> None:
+    """Train the embedded model from nothing (minutes to an hour on two cores), or one of another size.
+
+    With four layers, width 64 gives 0.3 M parameters, 128 (the one that ships) 1 M and 320 6 M.
+    """
     from riftk.tiny.builder import build
 
-    build(out, seed=seed)
+    build(out, width=width, layers=layers, seed=seed)
 
 
 def main() -> None:
@@ -305,7 +318,7 @@ def main() -> None:
 
 
 def _dashes(argument: str) -> str:
-    if not argument.startswith("--"):
+    if not argument.startswith("--") or " " in argument.partition("=")[0]:  # a value, such as --launcher's
         return argument
     name, equals, value = argument.partition("=")
     return name.replace("_", "-") + equals + value

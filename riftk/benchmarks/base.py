@@ -53,6 +53,8 @@ class Benchmark:
         also: further rulebooks of the published evaluator, such as IFEval's loose one.
         sentence: the words in which a constraint is asked for, where they are repeated.
         decoding: how completions are decoded, where the protocol says so.
+        prefixes: of each row, what the assistant's turn begins with already and the model goes on with; none
+            where it begins by itself.
     """
 
     name: str
@@ -68,12 +70,17 @@ class Benchmark:
     also: tuple[str, ...] = ()
     sentence: Callable[[Constraint], str] = Constraint.instruction
     decoding: Decoding = Decoding()
+    prefixes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len({row.item_id for row in self.rows}) != len(self.rows):
             raise ValueError(f"benchmark {self.name}: item ids are not unique")
         if not self.rows:
             raise ValueError(f"benchmark {self.name} has no items")
+        if self.prefixes and len(self.prefixes) != len(self.rows):
+            raise ValueError(
+                f"benchmark {self.name} has {len(self.rows)} items and {len(self.prefixes)} prefixes"
+            )
 
     @property
     def rulebooks(self) -> tuple[str, ...]:
@@ -101,6 +108,10 @@ class Benchmark:
         asked |= {"sampling": self.decoding.sampling, "labels": list(self.decoding.labels)}
         off = {"thinking": "off"} if self.decoding.thinking is False else {}
         return {name: value for name, value in asked.items() if value} | off
+
+    def complete(self, sample: dict[str, Any]) -> dict[str, Any]:
+        """A scored sample with what the benchmark has to add to it."""
+        return sample
 
     @property
     def ceilings(self) -> dict[str, float]:

@@ -351,8 +351,8 @@ class OpenAIEngine:
             self._continues = None not in counts and counts[0] < counts[1]
         if not self._continues:
             raise ValueError(
-                "the server does not continue an assistant message (continue_final_message); budget forcing "
-                "and repeated instructions need a server that does, such as vLLM, or another --engine"
+                "the server does not continue an assistant message (continue_final_message); budget forcing, "
+                "repeated instructions and probes need a server that does, such as vLLM, or another --engine"
             )
 
     def _check_that_it_lists_tokens(self) -> None:

@@ -8,6 +8,7 @@ rescore        stored raw text -> the same records with fresh verdicts
 summarise      records -> estimates with intervals, and counts
 refresh        a stored evaluation -> its `results.json`, made again
 overview       `results.json` -> a few lines of text
+make_probe     stored samples -> a benchmark that asks them again behind changed traces
 measure_limits records without instructions -> ReasonIF's word limits for their model
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 from riftk.evaluation.calibration import limits_record, measure_limits
 from riftk.evaluation.overview import overview
 from riftk.evaluation.preview import Preview, preview
+from riftk.evaluation.probing import Probe, check_that_traces_arrived, make_probe
 from riftk.evaluation.runs import TokensSpent, check_errors, evaluate, read_results, refresh, sample_files
 from riftk.evaluation.scoring import rescore, score_sample
 from riftk.evaluation.stored import score_stored
@@ -23,12 +25,15 @@ from riftk.evaluation.summary import Tally, family, observations, summarise
 
 __all__ = [
     "Preview",
+    "Probe",
     "Tally",
     "TokensSpent",
     "check_errors",
+    "check_that_traces_arrived",
     "evaluate",
     "family",
     "limits_record",
+    "make_probe",
     "measure_limits",
     "observations",
     "overview",

@@ -96,8 +96,13 @@ def preview(
 
 
 def _shown(request: Request) -> list[str]:
-    return [f"--- {request.key}", *(f"[{m['role']}] {m['content']}" for m in request.messages)]
+    begun = [f"[assistant, begun] {request.prefix}"] if request.prefix else []
+    return [f"--- {request.key}", *(f"[{m['role']}] {m['content']}" for m in request.messages), *begun]
 
 
 def _contents(requests: Iterable[Request]) -> list[str]:
-    return [message["content"] for request in requests for message in request.messages]
+    return [
+        text
+        for request in requests
+        for text in (*(message["content"] for message in request.messages), request.prefix)
+    ]

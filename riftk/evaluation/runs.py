@@ -103,6 +103,7 @@ def make_requests(benchmark: Benchmark, samples_per_item: int = 1) -> dict[tuple
         (doc_id, sample): Request(
             sample_key(row.item_id, sample),
             row.prompt,
+            prefix=benchmark.prefixes[doc_id] if benchmark.prefixes else "",
             thinking=benchmark.decoding.thinking,
             labels=benchmark.decoding.labels,
             reminder=" ".join(benchmark.sentence(constraint) for constraint in row.constraints),
@@ -234,7 +235,7 @@ def _generate(
     requests = make_requests(benchmark, samples_per_item)
     path = out / f"samples_{benchmark.name}.jsonl"
     if not benchmark.reflects:
-        return _fill(path, engine, benchmark, requests, sampling, budget, retry_errors)
+        return _fill(path, engine, benchmark, requests, sampling, budget, retry_errors, benchmark.complete)
     first = out / f"first_turn_{benchmark.name}.jsonl"
     _fill(first, engine, benchmark, requests, sampling, budget, retry_errors)
     turns = SecondTurns(read_jsonl(first), benchmark.rules, requests)
@@ -270,7 +271,7 @@ def _fill(
             doc_id, sample = places[key]
             scored = score_sample(
                 benchmark.rows[doc_id],
-                generation,
+                _whole(requests[doc_id, sample], generation),
                 rulebooks=benchmark.rulebooks,
                 think=engine.think if benchmark.decoding.thinking is None else engine.think_off,
                 doc_id=doc_id,
@@ -290,6 +291,22 @@ def _fill(
                 f"has {count} of {len(places)} samples, and the same command goes on with the rest"
             )
         put_in_order(path)
+
+
+def _whole(request: Request, generation: Generation) -> Generation:
+    """A completion with what was begun for the model.
+
+    Raises:
+        ValueError: the server took what followed for reasoning.
+    """
+    if not request.prefix or generation.finish_reason == "error":
+        return generation
+    if generation.reasoning_content:
+        raise ValueError(
+            "the server takes for reasoning what follows a trace that is there already; start it without a "
+            "reasoning parser, or use another --engine"
+        )
+    return replace(generation, text=request.prefix + generation.text)
 
 
 def _is_error(sample: Mapping[str, Any]) -> bool:

@@ -104,7 +104,9 @@ def rescore(samples_path: str | Path, rulebooks: Sequence[str] | None = None) ->
         cases = [stored_case(record, rulebooks or list(record["verdicts"])) for record in stored]
         for record, fresh in zip(stored, score_all(cases), strict=True):
             kept = {
-                name: record[name] for name in ("reasoning_tokens", "turn", "first_turn") if name in record
+                name: record[name]
+                for name in ("reasoning_tokens", "turn", "first_turn", "probe")
+                if name in record
             }
             yield {**fresh, **kept}
 

@@ -19,6 +19,8 @@ A figure has a key "metric,filter" as in lm-evaluation-harness; the filter is th
     over_application_{target}/{form},robust      texts with a form that nothing asked for; without /{form} any
     leakage_to_{target}/{form},robust            the same where the form was asked for in the other text only;
                                                  see `riftk.evaluation.forms`
+    answer_changed/{condition}, answer_accuracy/…, answer_taken_over/…, answer_went_on/…,robust  of a probe,
+                                                 see `riftk.evaluation.probing`
     standard_accuracy, nonstandard_accuracy, iffr, follow_rate, …  of IFFR, see `riftk.evaluation.iffr`
     reasoning_words, reasoning_tokens, completion_tokens,none      means
     truncated, unclosed, no_reasoning, empty, errored,none         shares
@@ -40,6 +42,7 @@ import numpy as np
 from riftk.evaluation.forms import form_observations
 from riftk.evaluation.groups import Item, LengthBins, correlations, paired_forms
 from riftk.evaluation.iffr import Pairs, iffr_estimates, iffr_item, question, variants
+from riftk.evaluation.probing import probe_observations
 from riftk.statistics import Estimate, estimate_of_totals, mean_of_estimates, paired_difference, pass_at_k
 
 TARGETS = ("reasoning", "response")
@@ -65,6 +68,9 @@ def observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     }
     for name in FLAGS:
         yield f"{name},none", float(flags[name])
+    if "probe" in sample:  # its trace is not as the model wrote it
+        yield from probe_observations(sample)
+        return
     for name in LENGTHS:
         if sample[name] is not None and not errored:
             yield f"{name},none", float(sample[name])
@@ -146,7 +152,8 @@ class Tally:
             self.add(sample)
 
     def add(self, sample: Mapping[str, Any]) -> None:
-        item = self.items.setdefault(question(sample["item_id"]), len(self.items))
+        name = sample["probe"]["item_id"] if "probe" in sample else question(sample["item_id"])
+        item = self.items.setdefault(name, len(self.items))
         if item == len(self.kinds):
             self.kinds.append(Item.of(sample))
             for part, labels in self._labels.items():
@@ -323,7 +330,7 @@ def _correct(sample: Mapping[str, Any]) -> dict[str, bool]:
 
 def _outcome(sample: Mapping[str, Any]) -> str | None:
     item = iffr_item(sample["item_id"])
-    if sample["correct"] is None or (item and item.condition == "nonstandard"):
+    if sample["correct"] is None or "probe" in sample or (item and item.condition == "nonstandard"):
         return None
     if sample["finish_reason"] == "error":
         return "errored"

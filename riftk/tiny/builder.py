@@ -59,7 +59,7 @@ class Recipe:
         learning_rate: peak of a cosine schedule.
         seed: of the corpus, the first weights and the order.
         vocabulary: most tokens of the tokenizer.
-        width, layers: of the Qwen3 architecture.
+        width, layers: of the Qwen3 architecture; with four heads the width is a multiple of 8.
         save_steps: steps between checkpoints; the weaker one that ships is one of these.
         weak_accuracy: accuracy on plain development problems that the weaker checkpoint comes closest to.
     """
@@ -95,9 +95,14 @@ def build(out_dir: Path | str, **settings: Any) -> Path:
         The folder of the base model.
 
     Raises:
+        ValueError: a width or a number of layers that the architecture cannot have.
         riftk.runs.RunError: the folder belongs to other settings or to a running build.
     """
     recipe = Recipe(**settings)
+    if recipe.width < 8 or recipe.width % 8 or recipe.layers < 1:
+        raise ValueError(
+            f"width must be a multiple of 8 and layers at least 1, not {recipe.width} and {recipe.layers}"
+        )
     run = open_run(out_dir, asdict(recipe))
     if not run.is_finished("train"):
         train_base(run, recipe)
@@ -289,6 +294,7 @@ def build_model(tokenizer: Any, recipe: Recipe) -> Any:
         pad_token_id=tokenizer.pad_token_id,
     )
     model = Qwen3ForCausalLM(config)
+    print(f"{model.num_parameters():,} parameters (width {width}, {recipe.layers} layers)")
     model.generation_config = GenerationConfig(
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id
     )
