@@ -30,7 +30,7 @@ _OVER_SEEDS = (
     "could change (the runs' own intervals, narrower where averaging over runs makes the items' values "
     "less noisy) and what other seeds could change (Student's t of the runs' figures: 4.3 standard errors"
     " of three runs). Differences are those of the same items under the same seed, averaged in the same "
-    "way."
+    "way. Pictures by parts of the items, and traces, are those of each one's first seed."
 )
 
 
