@@ -27,7 +27,7 @@ THRESHOLD = 0.5
 WORDS = 8  # of an n-gram
 ALL = "all"
 # Benchmarks whose items are made, by the same templates as training problems.
-_GENERATED = ("tiny", "tiny-mathif", "tiny-iffr")
+_GENERATED = tuple(name for name, load in BENCHMARKS.items() if load.startswith("riftk.tiny."))
 _TEMPLATE_SHARE = 0.02  # of the items: what stands in more of them (and in more than three) is the prompt's
 _TEMPLATE_ITEMS = 3
 _WORD = re.compile(r"[^\W_]+")

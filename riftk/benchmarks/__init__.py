@@ -26,6 +26,8 @@ BENCHMARKS = {
     "tiny": "riftk.tiny.benchmark:load",
     "tiny-mathif": "riftk.tiny.benchmark:load_mathif",
     "tiny-iffr": "riftk.tiny.benchmark:load_iffr",
+    "tiny-several": "riftk.tiny.benchmark:load_several",
+    "tiny-cotcontrol": "riftk.tiny.benchmark:load_cotcontrol",
     "ifeval": "riftk.benchmarks.ifeval:load",
     "cotcontrol": "riftk.benchmarks.cotcontrol:load",
     "maths": "riftk.benchmarks.maths:load",

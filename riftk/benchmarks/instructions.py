@@ -120,7 +120,7 @@ def _asking(row: Row) -> str:
 def _taken_out(row: Row, benchmark: Benchmark) -> tuple[str, list[str]]:
     """The asking message without its instructions and their frames, and these in their order."""
     text = _asking(row)
-    spans = sorted(_framed(text, span) for span in _places(text, row, benchmark))
+    spans = [_framed(text, span) for span in _joined(text, _places(text, row, benchmark))]
     taken = [text[start:end] for start, end in spans]
     for start, end in reversed(spans):
         before, after = text[:start], text[end:]
@@ -129,6 +129,16 @@ def _taken_out(row: Row, benchmark: Benchmark) -> tuple[str, list[str]]:
         else:  # one of the blanks on both sides is enough
             text = (before.rstrip() if after[0].isspace() else before) + after
     return text, taken
+
+
+def _joined(text: str, spans: list[Span]) -> list[Span]:
+    """The spans in their order, those between which nothing stands as one: they share a frame."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and not text[joined[-1][1] : start].strip():
+            start = joined.pop()[0]
+        joined.append((start, end))
+    return joined
 
 
 def _framed(text: str, span: Span) -> Span:

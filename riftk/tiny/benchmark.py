@@ -1,17 +1,24 @@
-"""The embedded benchmarks: the three papers in miniature, on word problems that are generated.
+"""The embedded benchmarks: the papers in miniature, on word problems that are generated.
 
-tiny           plain, or with an instruction about the trace or the answer, as ReasonIF asks
-tiny-mathif    with no, one, two or three constraints on the answer, as MathIF asks
-tiny-iffr      under standard instructions, and under others that want the answer doubled, as IFFR asks
+tiny             plain, or with an instruction about the trace or the answer, as ReasonIF asks
+tiny-mathif      with no, one, two or three constraints on the answer, as MathIF asks
+tiny-iffr        under standard instructions, and under others that want the answer doubled, as IFFR asks
+tiny-several     with two instructions about the trace at once, in ReasonIF's prompt
+tiny-cotcontrol  under CoTControl's eight rules about the trace, in its words, which are trained nowhere
 """
 
 from __future__ import annotations
 
 import random
+from itertools import combinations
 
 from riftk.benchmarks import Benchmark, Decoding
+from riftk.benchmarks.cotcontrol import MODES, SUPPRESSION, SUPPRESSIONS
 from riftk.benchmarks.iffr_prompts import CONDITIONS, VARIANTS
 from riftk.constraints import Constraint, parse_constraint
+from riftk.constraints.compose import ifeval_compatible
+from riftk.constraints.conflicts import conflicts
+from riftk.constraints.cotcontrol import published_prompt
 from riftk.constraints.published.mathif import description
 from riftk.constraints.text import word_count
 from riftk.constraints.values import MATHIF
@@ -24,6 +31,8 @@ from .problems import Problem, generate_problems, reference_response, reference_
 
 PLAIN, INSTRUCTED = 300, 250
 SEVERAL, DOUBLED = 400, 50
+PAIRED, CONTROLLED = 240, 240
+PAIRS = tuple(pair for pair in combinations(TYPES, 2) if ifeval_compatible(*pair))  # as synthesis combines
 
 
 def load(
@@ -83,18 +92,44 @@ def load_iffr(split: str = "test", limit: int | None = None, seed: int = 0) -> B
     drawn = generate_problems(split, 8 * questions + 40, f"iffr-{seed}")
     problems = [problem for problem in drawn if doubled.can_be_doubled(problem)][:questions]
     rows = [
-        Row(
-            item_id=f"iffr-tiny_{split}-{number:04d}-{condition}-{variant}",
-            prompt=({"role": "user", "content": doubled.prompt(problem, condition, variant)},),
-            answer=problem.answer,
-            answer_type="number",
-            source="tiny",
+        _number_row(
+            problem,
+            f"iffr-tiny_{split}-{number:04d}-{condition}-{variant}",
+            doubled.prompt(problem, condition, variant),
         )
         for number, problem in enumerate(problems)
         for variant, condition in wordings
     ]
     decoding = Decoding(greedy=True)
     return Benchmark("tiny-iffr", tuple(rows), "iffr", split, details=_details(seed), decoding=decoding)
+
+
+def load_several(split: str = "test", limit: int | None = None, seed: int = 0) -> Benchmark:
+    """Generate items with two instructions about the trace, the pairs of types in turn.
+
+    Arguments and errors as of `load`; by default there are `PAIRED` items.
+    """
+    _check(split, limit)
+    rng = random.Random(f"{split}-several-{seed}")
+    rows = [
+        _reasonif_row(problem, f"tiny-several-{split}-{number}", _pair(problem, number, rng), "reasoning")
+        for number, problem in enumerate(generate_problems(split, limit or PAIRED, f"several-{seed}"))
+    ]
+    return Benchmark("tiny-several", tuple(rows), "reasonif", split, details=_details(seed))
+
+
+def load_cotcontrol(split: str = "test", limit: int | None = None, seed: int = 0) -> Benchmark:
+    """Generate items under CoTControl's rules in turn, as its sentences ask for them behind the question.
+
+    A trace of thirty-five words can follow each. What must not be said is the thing that is counted, or that
+    and who counts. Arguments and errors as of `load`; by default there are `CONTROLLED` items.
+    """
+    _check(split, limit)
+    rows = [
+        _controlled(problem, f"tiny-cotcontrol-{split}-{number}", MODES[number % len(MODES)])
+        for number, problem in enumerate(generate_problems(split, limit or CONTROLLED, f"cotcontrol-{seed}"))
+    ]
+    return Benchmark("tiny-cotcontrol", tuple(rows), "cotcontrol", split, details=_details(seed))
 
 
 def _check(split: str, limit: int | None) -> None:
@@ -113,14 +148,7 @@ def _several(problem: Problem, split: str, number: int, rng: random.Random) -> R
         problem, number % (several.MOST + 1), MATHIF.keywords, rng.choice(MATHIF.end_phrases), rng
     )
     content = mathif_prompt(problem.question, [description(constraint) for constraint in constraints])
-    return Row(
-        item_id=f"tiny-mathif-{split}-{number}",
-        prompt=({"role": "user", "content": content},),
-        answer=problem.answer,
-        answer_type="number",
-        constraints=constraints,
-        source="tiny",
-    )
+    return _number_row(problem, f"tiny-mathif-{split}-{number}", content, constraints)
 
 
 def _group(split: str, target: str | None, size: int, seed: int) -> list[Row]:
@@ -135,8 +163,18 @@ def _group(split: str, target: str | None, size: int, seed: int) -> list[Row]:
 
 def _row(problem: Problem, item_id: str, kind: str, target: str | None, rng: random.Random) -> Row:
     constraints = () if target is None else (_constraint(problem, kind, target, rng),)
-    instruction = constraints[0].instruction() if constraints else None
-    content = reasonif_prompt(problem.question, instruction, target or "reasoning")
+    return _reasonif_row(problem, item_id, constraints, target or "reasoning")
+
+
+def _reasonif_row(problem: Problem, item_id: str, constraints: tuple[Constraint, ...], target: str) -> Row:
+    instruction = " ".join(constraint.instruction() for constraint in constraints) or None
+    content = reasonif_prompt(problem.question, instruction, target)
+    return _number_row(problem, item_id, content, constraints)
+
+
+def _number_row(
+    problem: Problem, item_id: str, content: str, constraints: tuple[Constraint, ...] = ()
+) -> Row:
     return Row(
         item_id=item_id,
         prompt=({"role": "user", "content": content},),
@@ -144,6 +182,25 @@ def _row(problem: Problem, item_id: str, kind: str, target: str | None, rng: ran
         answer_type="number",
         constraints=constraints,
         source="tiny",
+    )
+
+
+def _pair(problem: Problem, number: int, rng: random.Random) -> tuple[Constraint, ...]:
+    """Two constraints that one trace can follow."""
+    while True:
+        kinds = PAIRS[number % len(PAIRS)]
+        drawn = tuple(_constraint(problem, kind, "reasoning", rng) for kind in kinds)
+        if not conflicts(drawn):
+            return drawn
+
+
+def _controlled(problem: Problem, item_id: str, mode: str) -> Row:
+    keywords = {SUPPRESSION: problem.item, SUPPRESSIONS: ", ".join((problem.item, *problem.names))}
+    args = {"keyword": keywords[mode]} if mode in keywords else {}
+    constraint = parse_constraint({"id": f"cotcontrol:{mode}", "args": args, "target": "reasoning"})
+    _, requirement, words = published_prompt(constraint, "", ()).rpartition("\n\nRequirement: ")
+    return _number_row(
+        problem, item_id, reasonif_prompt(problem.question) + requirement + words, (constraint,)
     )
 
 
