@@ -20,7 +20,7 @@ from riftk.constraints import check
 from riftk.constraints.values import MATHIF
 from riftk.evaluation.iffr import iffr_item
 from riftk.grading import grade, strip_answer_tags
-from riftk.tiny import benchmark, corpus, problems, several
+from riftk.tiny import benchmark, builder, corpus, problems, several
 
 WEIGHTS = Path(problems.__file__).parent / "weights"
 MODELS = ("base", "weak")
@@ -292,11 +292,8 @@ def test_cotcontrol_in_miniature_asks_for_rules_that_a_short_trace_can_follow():
         mode = constraint.id.partition(":")[2]
         banned = list(getattr(constraint, "words", ()))
         followed = under_rule(mode, trace, banned)
-        assert check(constraint, followed, "cotcontrol").followed, followed
-        assert check(constraint, followed, "robust").followed, (
-            followed,
-            check(constraint, followed, "robust"),
-        )
+        for rules in ("cotcontrol", "robust"):
+            assert check(constraint, followed, rules).followed, (followed, rules)
         if mode not in ("word_suppression", "multiple_word_suppression"):
             assert not check(constraint, " ".join(trace), "robust").followed
     plain = load_benchmark("tiny-cotcontrol:instructions=none")
@@ -316,6 +313,34 @@ LOADERS = (
 def test_training_split_is_no_benchmark(load):
     with pytest.raises(ValueError, match="train"):
         load("train")
+
+
+# ------------------------------------------------------------------------------------ three sizes
+
+
+@pytest.mark.parametrize(("width", "millions"), [(64, 0.3), (128, 1.0), (320, 5.8)])
+def test_the_width_decides_about_the_size(tokenizer, width, millions, capsys):
+    model = builder.build_model(tokenizer, builder.Recipe(width=width))
+    assert model.num_parameters() / 1e6 == pytest.approx(millions, abs=0.05)
+    assert capsys.readouterr().out == f"{model.num_parameters():,} parameters (width {width}, 4 layers)\n"
+
+
+def test_the_command_takes_width_and_layers(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "riftk",
+        "tiny",
+        "build",
+        "--out",
+        str(tmp_path / "out"),
+        "--layers",
+        "2",
+    ]
+    done = subprocess.run([*command, "--width", "60"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "riftk: width must be a multiple of 8 and layers at least 1, not 60 and 2\n"
+    assert not (tmp_path / "out").exists()
 
 
 # ------------------------------------------------------------------------------------ shipped weights
