@@ -223,7 +223,7 @@ def test_two_probes_of_the_same_items_are_compared_by_the_report(tmp_path):
     class Deaf(Reading):
         """Knows the answer, whatever its trace says; its traces are other ones."""
 
-        trace = "Let me see, 4 and 5 and nothing else make 9"
+        trace = "Let me see if 4 and 5 and nothing else make 9"
 
         def answer(self, request):
             said = super().answer(request)
@@ -235,11 +235,13 @@ def test_two_probes_of_the_same_items_are_compared_by_the_report(tmp_path):
         (tmp_path / "run" / "eval").mkdir(parents=True, exist_ok=True)
         (folder / "probe").rename(tmp_path / "run" / "eval" / when)
     report = write_report(tmp_path / "run").read_text(encoding="utf-8")
+    assert "| **Changed without a trace** | 100.0 % [75.8, 100.0] | 0.0 % [0.0, 24.2] | -100.0 [" in report
+    assert "## Answers that are the wrong number" in report
+    assert "| 50 % of the trace (instruction about the reasoning, followed) | 100.0 % [" in report
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     gap = results["differences"]["small-probe"]["answer_changed/kept-0,robust"]
     assert (gap["value"], gap["n"]) == (-1.0, 12)
-    assert gap["low"] < -0.5
-    assert report
+    assert gap["high"] < -0.5
 
 
 def test_a_template_that_throws_the_trace_away_is_noticed(tmp_path):
@@ -279,7 +281,7 @@ def test_behind_its_whole_trace_a_real_model_answers_as_before(tmp_path):
     riftk("eval", *model, "--benchmarks", "tiny", "--limit", "24", "--max-tokens", "160", "--out", "eval")
     arguments = ["probe", "eval", *model, "--max-tokens", "160", "--out", "probe"]
     told = riftk(*arguments).stdout
-    assert "answers that change, 100 % of the trace" in told
+    assert "answers that change: 100 % of the trace  " in told
     estimates = read_results(tmp_path / "probe")["estimates"]["tiny-probe"]
     assert estimates["answer_changed/kept-100,robust"]["value"] <= 0.05
     assert estimates["answer_changed/kept-0,robust"]["value"] > 0.2

@@ -7,7 +7,7 @@ from typing import Any
 
 from riftk.evaluation.forms import UNASKED, unasked_name
 from riftk.evaluation.iffr import table
-from riftk.evaluation.probing import CONDITIONS, FIGURES
+from riftk.evaluation.probing import figure_rows
 
 # What benchmarks call their figures, by their published rules.
 _OWN_NAMES = {
@@ -55,10 +55,10 @@ def _task(results: Mapping[str, Any], task: str) -> str:
         if key.startswith(tuple(UNASKED)) and (found["value"] > 0 or "/" not in key):
             kind = "unasked" if key.startswith("over") else "leaked"
             lines.append(f"  {f'{kind}: {unasked_name(key)}':<41}{_share(found)}  n {found['n']}")
-    for metric, name in FIGURES.items():
-        for condition, told in CONDITIONS.items():
-            if found := estimates.get(f"{metric}/{condition},robust"):
-                lines.append(f"  {f'{name.lower()}, {told}':<60}{_share(found)}  n {found['n']}")
+    for title, rows in figure_rows(estimates).items():
+        for told, key in rows:
+            found = estimates[key]
+            lines.append(f"  {f'{title.lower()}: {told}':<90}{_share(found)}  n {found['n']}")
     lines += [_of_wordings(row) for row in table(results, task)[1]]
     for key, gap in results["paired"][task].items():
         metric, _, rules = key.partition(",")

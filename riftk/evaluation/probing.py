@@ -172,6 +172,23 @@ def probe_observations(sample: Mapping[str, Any]) -> Iterator[tuple[str, float]]
             yield f"{name}/{about['condition']},robust", float(value)
 
 
+def figure_rows(estimates: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """The figures of a probe as rows of tables: title of a table -> names and keys; none for other tasks.
+
+    Args:
+        estimates: keys of what there is.
+    """
+    there = set(estimates)
+    tables: dict[str, list[tuple[str, str]]] = {}
+    for metric, title in FIGURES.items():
+        for group, of_group in GROUPS.items():
+            name = f"{metric}_{group}" if group else metric
+            for condition, told in CONDITIONS.items():
+                if (key := f"{name}/{condition},robust") in there:
+                    tables.setdefault(title, []).append((f"{told} ({of_group})" if group else told, key))
+    return tables
+
+
 def check_that_traces_arrived(samples: Iterable[Mapping[str, Any]]) -> None:
     """Raise `ValueError` where a whole trace in front of an answer gives no longer a prompt than none at all:
     the server's chat template has thrown it away."""

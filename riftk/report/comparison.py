@@ -50,6 +50,8 @@ def headline(estimates: Mapping[str, Any]) -> dict[str, str]:
     lines["Accuracy"] = "accuracy,robust"
     if target:
         lines["Joint"] = f"{target}_joint,robust"
+    lines["Changed without a trace"] = "answer_changed/kept-0,robust"
+    lines["Changed by a wrong trace"] = "answer_changed/number-everywhere,robust"
     lines["Length"] = (
         "reasoning_tokens,none" if "reasoning_tokens,none" in estimates else "reasoning_words,none"
     )

@@ -9,6 +9,7 @@ from typing import Any
 from riftk.evaluation.forms import UNASKED, unasked_name
 from riftk.evaluation.iffr import FIGURES as IFFR_FIGURES
 from riftk.evaluation.iffr import table as iffr_table
+from riftk.evaluation.probing import figure_rows
 from riftk.evaluation.summary import QUADRANTS
 from riftk.report.comparison import headline, keys_between
 from riftk.report.curves import FIGURES
@@ -61,6 +62,7 @@ def render(report: Report) -> str:
             parts.append(
                 f"![Following per constraint, and accuracy against following: {inline(task)}]({plot})"
             )
+        parts += _probed(report, task, of_task)
         parts += _following(report, task, of_task)
         parts += _wordings(report, task, of_task)
         parts += _divided(report, task, of_task)
@@ -123,6 +125,14 @@ def _five_lines(report: Report, task: str) -> str:
         note = notes.get(name, lambda metric: "")(key.rpartition(",")[0])
         rows.append((f"**{name}**{note}", key))
     return _figures(report, task, rows)
+
+
+def _probed(report: Report, task: str, of_task: str) -> list[str]:
+    """A probe: what becomes of answers behind changed traces, in all samples and in groups of them."""
+    parts = []
+    for title, rows in figure_rows(report["after"]["estimates"][task]).items():
+        parts += [f"## {title}{of_task}", _figures(report, task, rows, tests=True)]
+    return parts
 
 
 def _following(report: Report, task: str, of_task: str) -> list[str]:
