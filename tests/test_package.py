@@ -30,7 +30,7 @@ LAYERS = (
     {"riftk.completions", "riftk.constraints", "riftk.grading", "riftk.prompts"},
     {
         "riftk.benchmarks", "riftk.engines", "riftk.judging", "riftk.planning", "riftk.rows",
-        "riftk.statistics", "riftk.supervision",
+        "riftk.seeds", "riftk.statistics", "riftk.supervision",
     },
     {
         "riftk.auditing", "riftk.averaging", "riftk.data_synth", "riftk.evaluation", "riftk.monitoring",
@@ -38,7 +38,7 @@ LAYERS = (
         "riftk.training",
     },
     {"riftk.engine_options", "riftk.stages"},
-    {"riftk.dry_run", "riftk.preflight"},
+    {"riftk.comparing", "riftk.dry_run", "riftk.preflight"},
     {"riftk.commands"},
     {"riftk.__main__", "riftk.cli", "riftk.recipes"},
 )  # fmt: skip
