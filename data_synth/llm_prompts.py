@@ -28,7 +28,8 @@ _LENGTHS = 0.4, 2.5  # of a translation, in letters, compared with the original
 _OPENINGS = re.compile(
     r"\A\W*(?:sure|certainly|of course|here(?:['’]s| is| are)|okay, here|below is"
     r"|the (?:rewritten|translated|shortened)"
-    r"|(?:rewritten|translated|shortened|revised) (?:text|version|trace)|translation)\b[^\n]{0,120}",
+    r"|(?:the )?(?:rewritten|translated|shortened|revised|original|new) (?:text|version|trace)|translation)\b"
+    r"[^\n]{0,120}",
     re.IGNORECASE,
 )
 

@@ -104,6 +104,7 @@ def test_a_refused_answer_is_told_the_verdicts_own_reason():
             f"Sure, here it is: {TRACE[7:]}",
             "words before the text",
         ),
+        (WORDS, {"num_words": 90}, f'The original text is: "{TRACE}"', "words before the text"),
         (FORBIDDEN, {"forbidden_words": ["first"]}, "<answer>12</answer>", "answer tag"),
         (EXISTENCE, {"keywords": ["half"]}, f"{TRACE} Half of 24 is it.", "a number is new"),
         (WORDS, {"num_words": 12}, "Anna has 10 + 5 pens and gives some away.", "the result is lost"),
