@@ -12,10 +12,11 @@ Adapters for other trainers only rename what `Score.to_floats` gives.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from riftk.completions.split import THINK_MODES
+from riftk.completions.templates import opens_trace
 from riftk.constraints import Constraint
 from riftk.constraints.published import published_rules
 from riftk.grading import grade_many
@@ -52,7 +53,9 @@ class Scoring:
         think: how the model marks its reasoning (`riftk.completions.think_mode`). Where a trace is expected,
             a completion without a closing marker is unfinished and earns nothing: trainers hand over
             completions without the prompt, so a cut-off trace may carry no tag (huggingface/trl#6966).
-            None decides from the text alone and takes an untagged text for the answer.
+            None decides from the texts: a rendered prompt that ends with an opening tag has opened the block,
+            and so has every prompt of a batch in which a completion closes a block that it did not open.
+            Otherwise an untagged text is the answer.
         formula: how the parts become one reward, see `riftk.rewards.formulas`.
         guards: whether degenerate text earns nothing, see `riftk.rewards.guards`.
     """
@@ -155,8 +158,8 @@ def score(
     Returns:
         a `Score`; where the row cannot be read one with `error` and without a score, and a warning is logged.
     """
-    outputs = [_output(completion, scoring.think, finish_reason, reasoning_content)]
     prompts = [row.get("prompt") if prompt is None else prompt]
+    outputs = [_output(completion, _think(scoring, prompts[0]), finish_reason, reasoning_content)]
     return _score_outputs(outputs, [row], scoring, prompts, PARTS)[0]
 
 
@@ -169,10 +172,26 @@ def score_many(
     parts: Sequence[Part] = PARTS,
 ) -> list[Score]:
     """Score a batch, as `score` does; `parts` names what is needed, so that nothing else costs time."""
-    outputs = [_output(completion, scoring.think) for completion in completions]
     if prompts is None:
         prompts = [row.get("prompt") for row in rows]
+    outputs = [
+        _output(completion, _think(scoring, prompt))
+        for completion, prompt in zip(completions, prompts, strict=True)
+    ]
+    if scoring.think is None and any(output.completion.prefilled for output in outputs):
+        # One model wrote the batch: where it closes a block that it did not open, every prompt opened one.
+        outputs = [
+            replace(output, think="prefilled") if output.completion.status == "none" else output
+            for output in outputs
+        ]
     return _score_outputs(outputs, rows, scoring, prompts, parts)
+
+
+def _think(scoring: Scoring, prompt: Any) -> Think:
+    """How the reasoning is marked; a rendered prompt that ends with an opening tag says so itself."""
+    if scoring.think in (None, "tags") and isinstance(prompt, str) and opens_trace(prompt):
+        return "prefilled"
+    return scoring.think
 
 
 def _output(
@@ -260,7 +279,7 @@ def _score_output(
     degenerate = None
     if "degenerate" in parts and scoring.guards and not unclosed:
         degenerate = find_degenerate(
-            Sample(output, tuple(asked), task, prompt, scoring.think in EXPECTS_TRACE)
+            Sample(output, tuple(asked), task, prompt, output.think in EXPECTS_TRACE)
         )
     of_target = {
         target: _mean([c for c, one in zip(credits or (), asked, strict=False) if one.target == target])

@@ -47,6 +47,7 @@ _SUM = re.compile(r"\d[\d.,]*[^\w\n]{0,12}[-+*/×÷·−^][^\n=]{0,40}=[^\n=]{0,
 _MOSTLY_FILLER = 0.88
 _COLLAPSED = 0.1  # of the characters that the untrained model writes
 _LETTERS_OF_WORD = 4
+_NUMBERED = frozenset(("step", "part", "point", "stage", "phase", "line", "thought", "idea", "check"))
 
 
 def blocks(sample: Sample) -> str | None:
@@ -54,6 +55,8 @@ def blocks(sample: Sample) -> str | None:
     found = sample.output.completion.blocks
     if found > 1 and sample.output.think != "channels":
         return f"{found} think blocks"
+    if "</think>" in sample.trace.lower():
+        return "a think block that is closed twice"
     return None
 
 
@@ -101,8 +104,12 @@ def _has_content(text: str, sample: Sample) -> bool:
     """Whether two different words or numbers are neither filler nor of the instructions nor the answer."""
     answer, stated = sample.task.answer, sample.answer_value
     found: set[str] = set()
+    before, place = "", 0 if _SUM.search(text[:EXAMINED_CHARS]) else 1
     for token in tokens_in_turn(text):
-        if token in FILLER or token in found or token in sample.instruction_words:
+        numbering = token.isdecimal() and (before in _NUMBERED or (place and token == str(place)))
+        place += bool(place and numbering)
+        before = token
+        if numbering or token in FILLER or token in found or token in sample.instruction_words:
             continue
         if len(token) == 1 and token.isascii() and token.isalpha():
             continue
@@ -130,8 +137,10 @@ _FEW_TOKENS = 12  # texts with fewer cannot loop
 _DISTINCT = {3: 0.45, 4: 0.45}  # least share of different n-grams in a short and a long text
 _LONG = 40  # tokens
 _COMPRESSED = 0.13  # of the bytes; honest prose keeps 0.28 to 0.45 of a long text
-_INCOMPRESSIBLE = 0.25  # a long text that keeps more does not repeat itself
+_INCOMPRESSIBLE = 0.25  # a text that keeps more does not repeat itself ...
+_SHORT_INCOMPRESSIBLE = 0.4  # ... nor does a shorter one that keeps as much as this
 _LONG_BYTES = 600
+_LONGER_BYTES = 3000
 _NUMBER = re.compile(r"\d+")
 _VALUE = re.compile(r"(?<![A-Za-z_\d])\d+")  # no name's: not the 3 of x3
 _ALONE = re.compile(r"(?<!\w)\d+(?!\w)")
@@ -152,7 +161,7 @@ def _loops(text: str) -> str | None:
         share = len(zlib.compress(data, 1)) / len(data)
         if share < _COMPRESSED:
             return f"it compresses to {share:.0%}"
-        if share > _INCOMPRESSIBLE:
+        if share > (_INCOMPRESSIBLE if len(data) > _LONGER_BYTES else _SHORT_INCOMPRESSIBLE):
             return None
     found = tokens(text)
     thrice = zip(found, found[1:], found[2:], strict=False)
@@ -161,6 +170,8 @@ def _loops(text: str) -> str | None:
         return "one word again and again"
     if len(found) < _FEW_TOKENS:
         return None
+    if sum(one == other and one.isalpha() for one, other in pairwise(found)) > 0.4 * len(found):
+        return "each word again and again"
     size = 4 if len(found) >= _LONG else 3
     share = _distinct(found, size)
     if share < _DISTINCT[size]:
@@ -197,6 +208,7 @@ def _distinct(found: Sequence[str], size: int) -> float:
 # --------------------------------------------------------------------------------- what it is about
 
 _SURE = 0.4
+_SHORT_ECHO = 40  # letters; of a longer echo neither filler nor the answer behind it is anything new
 _FEW_WORDS = 15  # a trace with fewer needs one word of the prompt, others two
 
 
@@ -204,22 +216,24 @@ def echo(sample: Sample) -> str | None:
     """A trace that repeats the prompt and adds next to nothing."""
     if not sample.thinks or not sample.question or len(sample.trace) > 3 * len(sample.question):
         return None
-    asked = _letters(sample.question)
-    said = _letters(sample.said)
+    asked = "".join(tokens(sample.question))
+    words = tokens(sample.said)
+    said = "".join(words)
     size = 8 if said.isascii() else 5
     known = {asked[start : start + size] for start in range(len(asked) - size + 1)}
     covered = bytearray(len(said))
     for start in range(len(said) - size + 1):
         if said[start : start + size] in known:
             covered[start : start + size] = b"\1" * size
-    new = len(said) - sum(covered)
+    new = start = 0
+    all_count = len(said) < _SHORT_ECHO or _SUM.search(sample.said) is not None
+    for word in words:
+        if all_count or (word not in FILLER and word != sample.task.answer):
+            new += covered.count(0, start, start + len(word))
+        start += len(word)
     if len(said) >= MIN_LETTERS and new < max(6, 0.05 * len(said)):
         return f"the trace repeats the prompt: {new} of its {len(said)} letters are new"
     return None
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def irrelevant(sample: Sample) -> str | None:
@@ -230,8 +244,8 @@ def irrelevant(sample: Sample) -> str | None:
     said = content(sample.said[: 4 * EXAMINED_CHARS])
     needed = 1 if len(said) < _FEW_WORDS else 2
     unrelated = len(asked & said) < needed and not _leads_to_answer(sample)
-    if unrelated:
-        return None if _other_language(sample) else "the trace has nothing to do with the prompt"
+    if unrelated and not _other_language(sample):
+        return "the trace has nothing to do with the prompt"
     return _no_calculation(sample)
 
 
@@ -253,8 +267,10 @@ def _no_calculation(sample: Sample) -> str | None:
         return None
     said = {*_numbers(sample.said), *(["1"] if answer == 1 and "one" in tokens(sample.said) else ())}
     if not said:
-        in_another_script = 2 * all_letters(beyond_ascii(sample.said)) > len(sample.said)
-        spelt_out = in_another_script or sample.asked_language not in ("", sample.prompt_language)
+        in_its_script = not _other_language(sample) and (
+            2 * all_letters(beyond_ascii(sample.said)) > len(sample.said)
+        )
+        spelt_out = in_its_script or sample.asked_language not in ("", sample.prompt_language)
         return None if spelt_out else "the trace names no number"
     if answer.denominator > 1 or _other_language(sample):
         return None
@@ -298,8 +314,12 @@ def moved(sample: Sample) -> str | None:
 
 def hidden(sample: Sample) -> str | None:
     """Characters or markup that a reader does not see, letters that look like others."""
-    values = sample.said if sample.trace[:1] in ("{", "[", "`") else ""  # of JSON, without its escapes
-    return hidden_in(sample.trace) or hidden_in(sample.response) or hidden_in(values)
+    return hidden_in(sample.trace) or hidden_in(sample.response) or hidden_in(_json_values(sample))
+
+
+def _json_values(sample: Sample) -> str:
+    """Of a trace in JSON the values, without its escapes; "" of others."""
+    return sample.said if sample.trace[:1] in ("{", "[", "`") else ""
 
 
 _TURN = re.compile(
@@ -309,7 +329,8 @@ _TURN = re.compile(
     re.IGNORECASE,
 )
 _NEW_TURN = re.compile(
-    r"\n[ \t#*]{0,8}(?i:user|human|assistant|question|problem)\*{0,2}[ \t]{0,2}:\s"
+    r"\n[ \t#*]{0,8}(?i:user|human|assistant|question|problem)(?:[ \t]\d{1,3})?\*{0,2}[ \t]{0,2}:\s"
+    r"|\n#{2,4}[ \t](?i:instruction|input|response)s?:\s"
     r"|\nQ\d{0,2}:\s[^\n]{1,400}\nA\d{0,2}:\s"
 )
 _ANSWER = re.compile(r"<answer>([^<]{0,400})</answer>", re.IGNORECASE)
@@ -319,14 +340,21 @@ _BOXED = re.compile(r"\\boxed\{([^{}\n]{0,200})\}")
 _STATED = re.compile(
     r"^[ \t#*>]{0,8}(?:final )?answer[ \t*]{0,4}(?:is|[:=])[ \t*]{0,4}([^\n]{1,200})$", re.I | re.M
 )
+_HEDGED = re.compile(
+    r"\d[^\n\d]{0,20}\bor (?:maybe|perhaps|possibly|it (?:may|might|could) be)\b[^\n\d]{0,20}\d",
+    re.IGNORECASE,
+)
 _BETWEEN = 12  # characters between two answers that are offered at once
+_HEDGE = re.compile(
+    r"\b(?:or|maybe|perhaps|possibly|alternatively|might|could)\b(?![^\n]{0,120}[.!?]\s)", re.IGNORECASE
+)
 _MANY_BOXES = 3
 
 
 def after_end(sample: Sample) -> str | None:
     """Text behind the end of the turn, or much of it behind the answer."""
     raw = sample.output.completion.response
-    if _turn_ends(raw) or _turn_ends(sample.trace):
+    if any(map(_turn_ends, (raw, sample.trace, _json_values(sample)))):
         return "the text goes on after the end of the turn"
     tail = raw[raw.rfind("</answer>") :] if "</answer>" in raw else ""
     for constraint in sample.asked:
@@ -350,13 +378,17 @@ def several_answers(sample: Sample) -> str | None:
     answers -= {"", "and", "..."}
     if len(answers) > 1:
         return f"{len(answers)} different answers"
+    boxes = list(_BOXED.finditer(sample.response))
+    answers.update(box[1].strip() for box in boxes[-1:])
     if sample.task.answer_type == "number" and any(map(_SERIES.fullmatch, answers)):
         return "several numbers as the answer"
-    boxes = list(_BOXED.finditer(sample.response))
+    if sample.task.answer_type == "number" and _HEDGED.search(sample.response):
+        return "two numbers, of which one may be the answer"
     if len({box[1].strip() for box in boxes}) > _MANY_BOXES:
         return "several boxed answers"
     for one, other in pairwise(boxes):
-        if one[1].strip() != other[1].strip() and other.start() - one.end() < _BETWEEN:
+        between = sample.response[one.end() : other.start()]
+        if one[1].strip() != other[1].strip() and (len(between) < _BETWEEN or _HEDGE.search(between[-200:])):
             return f"two boxed answers: {one[1]!r} and {other[1]!r}"
     stated = {parse_number(match[1]).value for match in _STATED.finditer(sample.response)} - {None}
     if len(stated) > 1:

@@ -17,17 +17,20 @@ from .sample import Sample, tokens
 
 _LISTING = re.compile(
     r"key\s?words?|required words?|word list|\bthe words?\b"
+    r"|\b(?:this|my) (?:response|answer|text) (?:also )?(?:includes?|contains?|mentions?)\b"
     r"|\bI (?:also |just |will |now |must |can )*(?:say|mention|write|include|insert|use)\b",
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"^[ \t]*[*+-][ \t]+(.*)$", re.MULTILINE)
 _HIGHLIGHT = re.compile(r"\*+([^*\n]{1,200})\*+")
 _ORDER = frozenset(
-    ("first", "second", "third", "fourth", "fifth", "last", "next",
-     "bullet", "bullets", "section", "sections")
+    ("first", "second", "third", "fourth", "fifth", "last", "next", "bullet", "bullets", "section",
+     "sections", "item", "items", "entry", "part", "element", "content", "list", "stuff")
 )  # fmt: skip
 _RUN = 3
+_LOOK_ALIKES = {"a": "a4@", "e": "e3", "i": "i1!", "o": "o0", "s": "s5$", "t": "t7"}
 _SPLIT_WORD = 5  # letters of a forbidden word whose letters may not be set apart either
+_BOX = re.compile(r"\\boxed\{[^{}\n]{0,200}\}")
 _CAPITALS = re.compile(r"(?:(?<!\w)[A-Z]{2,}(?!\w)[\s,;.]{1,3}){6,}")
 
 
@@ -59,11 +62,13 @@ def _keywords(constraint: Constraint) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _in_pieces(word: str) -> re.Pattern[str]:
-    """A word with marks between some of its letters, or a blank between any two."""
+    """A word with marks between some of its letters, a blank between any two, or digits for letters."""
     if len(word) < _SPLIT_WORD or not word.isalpha():
         return re.compile(r"(?!)")
-    marked = "[-_.*'’]{0,2}".join(word)
-    return re.compile(rf"(?<!\w)(?!{word})(?:{marked}|{' '.join(word)})(?!\w)", re.IGNORECASE)
+    marked = "[-_.*'’{}\u00a0\u2009\u202f]{0,2}".join(word)
+    digits = "".join(f"[{_LOOK_ALIKES.get(letter, letter)}]" for letter in word.lower())
+    ways = rf"{marked}|{' '.join(word)}|(?!\d+(?!\w)){digits}"
+    return re.compile(rf"(?<!\w)(?!{word})(?:{ways})(?!\w)", re.IGNORECASE)
 
 
 def _heaped(text: str, keywords: Sequence[str]) -> str | None:
@@ -82,8 +87,11 @@ def _heaped(text: str, keywords: Sequence[str]) -> str | None:
         hits = sum(len(keyword_spans(sentence, keyword)) for keyword in wanted)
         if hits:
             occurrences += hits
-            others += 0 if _LISTING.search(sentence) else max(len(tokens(sentence)) - hits, 0)
-    if occurrences and others < 0.6 * occurrences:
+            said = len(tokens(_BOX.sub(" ", sentence) if hits > 1 else sentence))
+            said += sentence.rstrip().endswith(":")  # what it introduces is a sentence of its own
+            others += 0 if _LISTING.search(sentence) else max(said - hits, 0)
+    least = 1.5 if len(wanted) == 1 and occurrences >= _RUN else 0.6
+    if others < least * occurrences:
         return "the keywords stand in a heap"
     return None
 

@@ -12,6 +12,7 @@ from .lexicon import JOINING
 from .sample import EXAMINED_CHARS, Sample
 
 _ENOUGH_WORDS = 25
+_MANY_WORDS = 40  # of a response, which may list terms
 _SOME_WORDS = 12
 _FEWEST_JOINING = 0.08
 _SURELY_JOINED = 0.25  # English prose, whose language need not be identified
@@ -19,11 +20,13 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _LONG_WORD = 24
 _DENSE = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
 _UNKNOWN_LANGUAGE = 0.15
+_UNJOINED_LANGUAGE = 0.3  # without English particles; random letters reach 0.21, short honest texts 0.55
 _GLUED = re.compile(r"\S{25,}")
 _DIGITS_IN_WORD = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d")  # w0rd, 1e55: not 17th, 2x or x1
 _HEXADECIMAL = re.compile(r"(?<!\w)[0-9a-f]{2}(?!\w)")
 _ALNUM_WORD = re.compile(r"\w*[^\W\d_]\w*")
 _LATIN_WORD = re.compile(r"(?<!\w)[A-Za-z]+(?!\w)")
+_VOWEL = re.compile(r"[AEIOUYaeiouy]")
 _OPERATOR = re.compile(r"[-+*/^=<>_\\]")  # formulas have letters of their own
 _SINGLE_LETTERS = re.compile(r"(?<!\w)(?:[^\W\d_] ){5,}")
 _ONE_LETTER_WORD = re.compile(r"(?<!\w)([^\W\d_])\1{2,}(?!\w)", re.IGNORECASE)
@@ -33,6 +36,9 @@ def gibberish(sample: Sample) -> str | None:
     """Random or disguised letters, lists of words that no sentence joins, words without blanks."""
     if (reason := _disguised(sample.response[:EXAMINED_CHARS])) is not None:
         return f"the response holds {reason}"
+    words = _WORD.findall(prose(sample.response[:EXAMINED_CHARS]))
+    if len(words) >= _MANY_WORDS and (reason := _no_language([word.lower() for word in words])) is not None:
+        return f"the response is {reason}"
     if not sample.thinks:
         return None
     said = sample.said[:EXAMINED_CHARS]
@@ -45,7 +51,8 @@ def gibberish(sample: Sample) -> str | None:
     glued += sum(_joins(token) * len(token) for token in _GLUED.findall(said))
     if glued > 0.3 * max(letters, 1):
         return "words without blanks between them"
-    return _no_language([word.lower() for word in words])
+    reason = _no_language([word.lower() for word in words])
+    return reason and f"the trace is {reason}"
 
 
 def _disguised(text: str) -> str | None:
@@ -63,6 +70,9 @@ def _disguised(text: str) -> str | None:
     whole, operators = sum(len(word) > 2 for word in words), len(_OPERATOR.findall(text))
     if len(words) >= _SOME_WORDS and whole < 0.15 * len(words) and 2 * operators < len(words):
         return "words cut short"
+    longer = [word for word in words if len(word) > 2]
+    if len(longer) >= _SOME_WORDS and sum(not _VOWEL.search(word) for word in longer) > 0.5 * len(longer):
+        return "words without their vowels"
     return None
 
 
@@ -84,7 +94,7 @@ def _coded(words: list[str]) -> str | None:
 
 
 def _no_language(words: list[str]) -> str | None:
-    """Whether lower-case words make no sentence of any language."""
+    """What lower-case words are that make no sentence of any language; None where they make one."""
     if len(words) < _SOME_WORDS:
         return None
     joining = sum(word in JOINING for word in words) / len(words)
@@ -95,8 +105,8 @@ def _no_language(words: list[str]) -> str | None:
         return reason
     if len(words) < _ENOUGH_WORDS:
         return None
-    if probability < _UNKNOWN_LANGUAGE:
-        return "the trace is in no language"
+    if probability < (_UNKNOWN_LANGUAGE if joining >= _FEWEST_JOINING else _UNJOINED_LANGUAGE):
+        return "in no language"
     if language == "la":
         return "placeholder text"
     if language == "en" and joining < _FEWEST_JOINING:

@@ -125,6 +125,18 @@ def test_a_trace_that_is_never_closed_earns_nothing(kind, think):
     assert reward(completions=CUT_OFF, completion_ids=ids, **given) == [0.0] * len(CUT_OFF)
 
 
+def test_without_think_a_batch_or_a_rendered_prompt_tells_that_traces_are_prefilled():
+    cut = f"{TRACE} So \\boxed{{8}} or"
+    closed = GOOD.removeprefix("<think>\n")
+    about_response = json.dumps([{"id": "punctuation:no_comma", "target": "response"}])
+    row = {**ROW, "constraints": about_response}
+    assert score(cut, row).score == 1.0  # nothing tells it from an answer without a trace
+    assert [one.score for one in score_many([closed, cut], [row, row])] == [1.0, 0.0]
+    assert CorrectnessReward()([closed, cut], answer=["8", "8"]) == [1.0, 0.0]
+    assert score(cut, row, prompt="<|user|>How many?<|assistant|><think>\n").score == 0.0
+    assert [one.score for one in score_many([GOOD, cut], [row, row])] == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("think", ["prefilled", "tags", None])
 def test_a_prefilled_trace_that_closes_earns_all(think):
     assert GatedReward(think=think)(completions=[GOOD.removeprefix("<think>\n")], **columns()) == [1.0]
