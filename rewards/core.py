@@ -11,6 +11,7 @@ Adapters for other trainers only rename what `Score.to_floats` gives.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -36,6 +37,7 @@ Formula = Literal["product", "bonus", "controllability", "if-rlvr"]
 Part = Literal["correct", "followed", "degenerate"]
 EXPECTS_TRACE = ("tags", "prefilled", "channels")
 PARTS: tuple[Part, ...] = ("correct", "followed", "degenerate")
+_THINK_TAG = re.compile(r"</?think>", re.IGNORECASE)
 MAX_CHARS = (
     1_000_000  # a longer completion is not judged and earns nothing: no trainer allows that many tokens
 )
@@ -337,13 +339,17 @@ def unfinished(output: Output) -> bool:
 
 
 def well_formed(output: Output) -> bool:
-    """Whether there is one reasoning block, closed and not empty, and a response behind it (MathIF)."""
+    """Whether there is one reasoning block, closed once and not empty, and a response behind it (MathIF).
+
+    Tags are counted: `<think>a</think>b</think>c` passes elsewhere.
+    """
     completion = output.completion
     one_block = completion.blocks == 1 or (completion.blocks > 1 and output.think == "channels")
     return (
         not unfinished(output)
         and completion.status == "closed"
         and one_block
+        and not _THINK_TAG.search(completion.reasoning + completion.response)
         and completion.response.strip() != ""
     )
 

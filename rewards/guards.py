@@ -44,6 +44,7 @@ class Degenerate(NamedTuple):
 # -------------------------------------------------------------------------------- what a trace holds
 
 _SUM = re.compile(r"\d[\d.,]*[^\w\n]{0,12}[-+*/×÷·−^][^\n=]{0,40}=[^\n=]{0,24}\d")
+_CLOSED_ALREADY = re.compile(r"</think>[ \t]{0,9}\n", re.IGNORECASE)
 _MOSTLY_FILLER = 0.88
 _COLLAPSED = 0.1  # of the characters that the untrained model writes
 _LETTERS_OF_WORD = 4
@@ -55,7 +56,7 @@ def blocks(sample: Sample) -> str | None:
     found = sample.output.completion.blocks
     if found > 1 and sample.output.think != "channels":
         return f"{found} think blocks"
-    if "</think>" in sample.trace.lower():
+    if _CLOSED_ALREADY.search(sample.trace):  # at the end of a line; inside of one a trace mentions its tag
         return "a think block that is closed twice"
     return None
 

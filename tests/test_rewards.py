@@ -114,6 +114,14 @@ CUT_OFF = [
 ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["<think>a</think>b</think>c", "a</think>b</THINK>c", "<think>a<think>b</think>c", "a</think>c<think>"],
+)
+def test_tags_are_counted_for_the_format(text):
+    assert FormatReward()([text]) == FormatReward(think="prefilled")([text]) == [0.0]
+
+
 @pytest.mark.parametrize("think", ["prefilled", "tags", "channels"])
 @pytest.mark.parametrize(
     "kind", [FormatReward, CorrectnessReward, InstructionReward, GatedReward, LengthReward]
