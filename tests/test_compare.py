@@ -216,7 +216,6 @@ def test_runs_that_did_not_answer_the_same_are_refused(tmp_path, monkeypatch):
         result = CliRunner().invoke(app, arguments)
         assert said in str(result.exception)
         assert not Path("out").exists()
-    # A second seed of one side, too.
     seeds = ["--collect", "a=a", "--collect", "x=a", "--collect", "x=b", "--out", "out"]
     assert "differ in the number" in str(CliRunner().invoke(app, ["compare", *seeds]).exception)
 
