@@ -58,6 +58,7 @@ class ProblemArguments:
     answer_type: Literal["math", "number", "choice", "label"] = option("math", "how answers are graded")
     num_rows: int = option(1000, "problems to make rows from")
     constraints: list[str] = option([], "constraint ids; none: all that a rule can rewrite for")
+    num_constraints: list[int] = option([1], "constraints a row, in equal parts: 1, or 1 2 3")
     plain_share: float = option(0.1, "share of rows without an instruction")
     response_share: float = option(0.0, "share of rows with an instruction about the response")
     word_limits: list[int] = option([], "word limits of prompts to sample under; none: the published ones")

@@ -26,6 +26,7 @@ SHARED = [
     "--eval_limit", "12", "--batch_size", "4", "--logging_steps", "1", "--output_dir", "run",
 ]  # fmt: skip
 RUNS = {
+    "rif": ["--num_rows", "24", "--max_steps", "6", "--save_steps", "2"],
     "sft": ["--num_rows", "24", "--max_steps", "6", "--save_steps", "2"],
     "cold_rl": [
         "--num_rows", "64", "--max_steps", "5", "--per_device_train_batch_size", "8",

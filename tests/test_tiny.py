@@ -245,8 +245,8 @@ def test_iffr_in_miniature_asks_each_question_six_times():
 def test_several_instructions_about_the_trace_go_together():
     items = load_benchmark("tiny-several")
     kinds = Counter(tuple(constraint.id for constraint in row.constraints) for row in items.rows)
-    assert set(kinds) == set(benchmark.PAIRS)
-    assert set(kinds.values()) == {benchmark.PAIRED // len(benchmark.PAIRS)}
+    assert set(kinds) == set(benchmark.combined_types(2))
+    assert set(kinds.values()) == {benchmark.COMBINED // len(kinds)}
     assert items.rules == "reasonif"
     assert items.ceilings == {}
     for row in items.rows:
@@ -254,6 +254,9 @@ def test_several_instructions_about_the_trace_go_together():
         asked = " ".join(constraint.instruction() for constraint in row.constraints)
         assert f"Format your reasoning according to the following rule: **{asked}**" in row.user_text
     assert load_benchmark("tiny-several", limit=40).rows == items.rows[:40]
+    assert {len(row.constraints) for row in load_benchmark("tiny-several:together=3").rows} == {3}
+    with pytest.raises(ValueError, match="2 or 3"):
+        load_benchmark("tiny-several:together=4")
     plain = load_benchmark("tiny-several:instructions=none")
     assert not any("rule" in row.user_text or "**" in row.user_text for row in plain.rows)
 

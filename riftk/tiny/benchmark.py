@@ -31,8 +31,7 @@ from .problems import Problem, generate_problems, reference_response, reference_
 
 PLAIN, INSTRUCTED = 300, 250
 SEVERAL, DOUBLED = 400, 50
-PAIRED, CONTROLLED = 240, 240
-PAIRS = tuple(pair for pair in combinations(TYPES, 2) if ifeval_compatible(*pair))  # as synthesis combines
+COMBINED, CONTROLLED = 240, 240
 
 
 def load(
@@ -104,16 +103,31 @@ def load_iffr(split: str = "test", limit: int | None = None, seed: int = 0) -> B
     return Benchmark("tiny-iffr", tuple(rows), "iffr", split, details=_details(seed), decoding=decoding)
 
 
-def load_several(split: str = "test", limit: int | None = None, seed: int = 0) -> Benchmark:
-    """Generate items with two instructions about the trace, the pairs of types in turn.
+def load_several(
+    split: str = "test", limit: int | None = None, seed: int = 0, together: int = 2
+) -> Benchmark:
+    """Generate items with several instructions about the trace at once, the combinations of types in turn.
 
-    Arguments and errors as of `load`; by default there are `PAIRED` items.
+    Args:
+        split, limit, seed: as of `load`; by default there are `COMBINED` items.
+        together: how many instructions, 2 or 3.
+
+    Raises:
+        ValueError: as `load`; also another number of instructions.
     """
     _check(split, limit)
+    if together not in (2, 3):
+        raise ValueError(f"tiny-several asks for 2 or 3 instructions together, not {together}")
     rng = random.Random(f"{split}-several-{seed}")
+    choices = combined_types(together)
     rows = [
-        _reasonif_row(problem, f"tiny-several-{split}-{number}", _pair(problem, number, rng), "reasoning")
-        for number, problem in enumerate(generate_problems(split, limit or PAIRED, f"several-{seed}"))
+        _reasonif_row(
+            problem,
+            f"tiny-several-{split}-{number}",
+            _drawn(problem, choices[number % len(choices)], rng),
+            "reasoning",
+        )
+        for number, problem in enumerate(generate_problems(split, limit or COMBINED, f"several-{seed}"))
     ]
     return Benchmark("tiny-several", tuple(rows), "reasonif", split, details=_details(seed))
 
@@ -185,11 +199,19 @@ def _number_row(
     )
 
 
-def _pair(problem: Problem, number: int, rng: random.Random) -> tuple[Constraint, ...]:
-    """Two constraints that one trace can follow."""
+def combined_types(number: int) -> list[tuple[str, ...]]:
+    """The types that may stand together, so many of them, as synthesis combines them."""
+    return [
+        types
+        for types in combinations(TYPES, number)
+        if all(ifeval_compatible(*pair) for pair in combinations(types, 2))
+    ]
+
+
+def _drawn(problem: Problem, types: tuple[str, ...], rng: random.Random) -> tuple[Constraint, ...]:
+    """Constraints of these types that one trace can follow together."""
     while True:
-        kinds = PAIRS[number % len(PAIRS)]
-        drawn = tuple(_constraint(problem, kind, "reasoning", rng) for kind in kinds)
+        drawn = tuple(_constraint(problem, kind, "reasoning", rng) for kind in types)
         if not conflicts(drawn):
             return drawn
 
