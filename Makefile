@@ -1,7 +1,7 @@
 # Every target makes .venv itself; nothing but Python 3.11 or newer is needed.
 #   make rif    install, then Reasoning Instruction Finetuning of the embedded model, with a report
 #   make lab    install, then all ways of training of the embedded model, compared (SEEDS=3: over three seeds)
-#   make test   install, then the tests
+#   make test   install, then the tests but the slow ones (ARGS="-m slow": those)
 PYTHON ?= python3
 VENV   ?= .venv
 EXTRAS ?= dev
@@ -20,7 +20,7 @@ lab: install
 	$(VENV)/bin/riftk compare recipes/configs/compare/tiny.yaml --seeds $$(seq -s , 0 $$(($(SEEDS) - 1))) $(ARGS)
 
 test: install
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 $(ARGS)
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 -m "not slow" $(ARGS)
 
 lint: install
 	$(VENV)/bin/ruff check .
