@@ -87,7 +87,11 @@ def belongings(tmp_path_factory) -> Path:
     ]
     write_jsonl(folder / "my_problems.jsonl", problems)
     row = {"prompt": [{"role": "user", "content": QUESTION}], **ROW}
-    write_jsonl(folder / "rows.jsonl", [{"item_id": str(n), **row} for n in range(40)])
+    about_response = {"constraints": row["constraints"].replace("reasoning", "response")}
+    write_jsonl(
+        folder / "rows.jsonl",
+        [{"item_id": str(n), **row, **(about_response if n % 2 else {})} for n in range(40)],
+    )
     told = {"reasoning": TRACE, "response": "Eight.", **row}
     write_jsonl(folder / "my_dataset.jsonl", [{"item_id": str(n), **told} for n in range(40)])
     pyarrow.parquet.write_table(

@@ -97,6 +97,7 @@ def check_alike(recipe: str, run: Path, wanted: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("recipe", RUNS)
 def test_a_run_that_is_killed_ends_as_one_that_is_left_alone(recipe, tmp_path):
     alone, killed = tmp_path / "alone", tmp_path / "killed"
