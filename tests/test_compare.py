@@ -32,6 +32,7 @@ from riftk.report.sides import Side, side_difference
 from riftk.seeds import over_seeds, t_quantile
 from riftk.statistics import Difference, Estimate, proportion
 
+CONTROLS = ("unrewritten", "shuffled", "shortened", "correct")
 SHIPPED = sorted((RECIPES / "configs" / "compare").glob("*.yaml"))
 CONFIGS = RECIPES / "configs"
 
@@ -374,9 +375,10 @@ def test_every_shipped_matrix_has_a_dry_run(path, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_shipped_matrices_are_the_papers_tables():
-    assert [path.stem for path in SHIPPED] == ["mathif_table4", "mathif_table5", "reasonif_table3", "tiny"]
+def test_the_shipped_matrices_are_the_papers_tables_the_laboratory_and_the_evidence():
     cells = {path.stem: list(read_matrix(str(path)).cells) for path in SHIPPED}
+    assert cells.keys() == {"evidence", "mathif_table4", "mathif_table5", "reasonif_table3", "tiny"}
+    assert cells["evidence"][:6] == ["base", "rif", *(f"rif-{control}" for control in CONTROLS)]
     assert cells["mathif_table4"] == ["base", "sft", "sft+rl", "cold-rl", "cold-rl+format"]
     assert cells["mathif_table5"] == ["original", *(f"cold-rl-{length}k" for length in (1, 2, 4, 8))]
     assert cells["reasonif_table3"] == ["base", "rif", "rif-long"]
