@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
 from pathlib import Path
 
+import docs_commands
 import pytest
 
 from riftk.benchmarks import load_benchmark
-from riftk.training import parse_recipe
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reproduce.md").read_text()
@@ -31,23 +30,6 @@ def of_program(name: str) -> list[list[str]]:
     return [words[1:] for words in map(shlex.split, LINES) if words[0] == name]
 
 
-def parsed(arguments: list[str]) -> tuple[str, dict]:
-    """A command of riftk and its parameters, as the command line reads them; nothing is started."""
-    from typer.main import get_command
-
-    from riftk.cli import app
-
-    command, context = get_command(app), None
-    names, rest = ["riftk"], arguments
-    while True:
-        context = command.make_context(names[-1], list(rest), parent=context)
-        rest = [*context._protected_args, *context.args]
-        if not hasattr(command, "resolve_command") or not rest:
-            return " ".join(names[1:]), context.params
-        name, command, rest = command.resolve_command(context, rest)
-        names.append(name)
-
-
 def test_every_line_is_checked():
     assert {shlex.split(line)[0] for line in LINES} == {"riftk", "accelerate", *OTHERS}
 
@@ -55,7 +37,7 @@ def test_every_line_is_checked():
 @pytest.mark.parametrize("arguments", of_program("riftk"), ids=" ".join)
 def test_riftk_takes_the_line(arguments, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
-    name, given = parsed(arguments)
+    name, given = docs_commands.riftk_parameters(arguments)
     assert name in ("eval", "report", "calibrate", "synth", "synth distill")
     if name == "eval":
         for benchmark in given["benchmarks"].split(","):
@@ -68,22 +50,8 @@ def test_riftk_takes_the_line(arguments, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("arguments", of_program("accelerate"), ids=" ".join)
 def test_accelerate_and_the_recipe_take_the_line(arguments, monkeypatch):
-    from accelerate.commands.launch import launch_command_parser
-
     monkeypatch.chdir(ROOT)
-    assert arguments[0] == "launch"
-    launch = launch_command_parser().parse_args(arguments[1:])
-    assert launch.config_file is None or Path(launch.config_file).is_file()
-    script = Path(launch.training_script)
-    assert script.is_file()
-    recipe = importlib.import_module(f"riftk.recipes.{script.stem}")
-    kinds = {
-        "rif": ("RifArguments", "SFTConfig"),
-        "sft": ("SftArguments", "SFTConfig"),
-        "cold_rl": ("ColdRlArguments", "RlConfig"),
-    }
-    own, trainer = (getattr(recipe, kind) for kind in kinds[script.stem])
-    parse_recipe([*launch.training_script_args, "--dry_run"], own, trainer, recipe.DEFAULT_CONFIG)
+    docs_commands.check(["accelerate", *arguments])
 
 
 @pytest.mark.parametrize(

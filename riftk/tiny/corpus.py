@@ -20,6 +20,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from riftk.benchmarks.iffr_prompts import CONDITIONS, VARIANTS
 from riftk.constraints import parse_constraint
 from riftk.constraints.published.mathif import description
 from riftk.constraints.text import word_count
@@ -37,6 +38,7 @@ from .problems import (
     reference_response,
     reference_trace,
 )
+from .several import END, NO_COMMA, WORDS
 
 RESPONSE_OBEYS = 0.9
 REASONING_OBEYS = 0.1
@@ -44,10 +46,7 @@ SEVERAL_OBEYS = {1: 0.9, 2: 0.75, 3: 0.6}  # by number of constraints; otherwise
 DOUBLE_OBEYS = {1: 0.8, 2: 0.5, 3: 0.2}  # by wording
 
 CAPITALS = "change_case:english_capital"
-NO_COMMA = "punctuation:no_comma"
 JSON = "detectable_format:json_format"
-END = "startend:end_checker"
-WORDS = "length_constraint_checkers:number_words"
 TYPES = (CAPITALS, NO_COMMA, JSON, END, WORDS)
 
 END_PHRASES = REASONIF.end_phrases  # the benchmark's: the training texts hold none of them
@@ -201,7 +200,7 @@ def several_example(problem: Problem, rng: random.Random) -> Example:
 
 def doubled_example(problem: Problem, rng: random.Random) -> Example:
     """One with a prompt of IFFR, and the bare number as the answer."""
-    condition, variant = rng.choice(doubled.CONDITIONS), rng.choice(doubled.VARIANTS)
+    condition, variant = rng.choice(CONDITIONS), rng.choice(VARIANTS)
     trace, answer = reference_trace(problem, rng), problem.answer
     if condition == "nonstandard" and rng.random() < DOUBLE_OBEYS[variant]:
         line = doubled.doubling(problem)
@@ -216,7 +215,8 @@ def examples(n: int, seed: int, further: float = 0.0) -> list[Example]:
     Args:
         n: number of texts.
         seed: decides about problems and wording.
-        further: share of texts with prompts of MathIF and of IFFR, half of it each.
+        further: share of texts with prompts of IFFR, where the answer can be doubled, or else of MathIF:
+            about half of it each.
     """
     rng = random.Random(f"corpus-{seed}")
     texts = []

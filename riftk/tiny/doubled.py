@@ -6,11 +6,9 @@ model may think, because it cannot do two lines of arithmetic in its head.
 
 from __future__ import annotations
 
-from riftk.benchmarks.iffr_prompts import CONDITIONS, VARIANTS, paper_prompt
+from riftk.benchmarks.iffr_prompts import paper_prompt
 
 from .problems import LARGEST_RESULT, Problem, Step
-
-__all__ = ["CONDITIONS", "VARIANTS", "can_be_doubled", "doubling", "prompt"]
 
 
 def doubling(problem: Problem) -> Step:
