@@ -105,10 +105,11 @@ def _has_content(text: str, sample: Sample) -> bool:
     """Whether two different words or numbers are neither filler nor of the instructions nor the answer."""
     answer, stated = sample.task.answer, sample.answer_value
     found: set[str] = set()
-    before, place = "", 0 if _SUM.search(text[:EXAMINED_CHARS]) else 1
+    before, next_number, calculates = "", 1, _SUM.search(text[:EXAMINED_CHARS]) is not None
     for token in tokens_in_turn(text):
-        numbering = token.isdecimal() and (before in _NUMBERED or (place and token == str(place)))
-        place += bool(place and numbering)
+        counts = not calculates and token == str(next_number)
+        numbering = token.isdecimal() and (before in _NUMBERED or counts)
+        next_number += numbering
         before = token
         if numbering or token in FILLER or token in found or token in sample.instruction_words:
             continue
