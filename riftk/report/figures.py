@@ -38,6 +38,34 @@ def error_bars(estimates: Sequence[Mapping[str, Any]]) -> list[list[float]]:
     return [below, above]
 
 
+def draw_estimates(
+    axis: Any,
+    points: Sequence[tuple[float, Mapping[str, Any]]],
+    number: int,
+    *,
+    label: str | None = None,
+    line: str = "none",
+    across: bool = False,
+) -> None:
+    """Shares in per cent with their intervals, in the colour and shape of a number.
+
+    Args:
+        axis: the panel.
+        points: places on the other axis, and what stands there; none keeps the name in the legend.
+        number: which colour and shape, from 0; behind the last the first comes again.
+        label: name in the legend.
+        line: style of the line that joins them.
+        across: whether shares go along the horizontal axis.
+    """
+    places, estimates = [place for place, _ in points], [one for _, one in points]
+    values, bars = [100 * one["value"] for one in estimates], error_bars(estimates)
+    placed = {"x": values, "y": places, "xerr": bars} if across else {"x": places, "y": values, "yerr": bars}
+    axis.errorbar(
+        **placed, color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
+        linestyle=line, markersize=5, capsize=2, linewidth=1.2, label=label,
+    )  # fmt: skip
+
+
 def headed(figure: Any, text: str) -> None:
     """The title of a picture, in as many lines as its width needs."""
     wide = int(12 * figure.get_figwidth())

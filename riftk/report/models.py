@@ -9,9 +9,7 @@ import numpy as np
 
 from riftk.report.comparison import keys_between
 from riftk.report.figures import (
-    COLOURS,
-    MARKERS,
-    error_bars,
+    draw_estimates,
     headed,
     named_legend,
     new_figure,
@@ -33,11 +31,8 @@ def plot_following(views: Mapping[str, View], task: str, path: Path) -> bool:
     figure = new_figure(7.4, 1.4 + 0.42 * len(names))
     axis = figure.subplots()
     for number, (target, estimates) in enumerate(found.items()):
-        axis.errorbar(
-            [100 * one["value"] for one in estimates.values()], [names.index(name) for name in estimates],
-            xerr=error_bars(list(estimates.values())), fmt=MARKERS[number], color=COLOURS[number],
-            markersize=6, capsize=3, linewidth=1.4, label=target,
-        )  # fmt: skip
+        points = [(names.index(name), one) for name, one in estimates.items()]
+        draw_estimates(axis, points, number, label=target, across=True)
     axis.set_yticks(range(len(names)), names, fontsize=8, parse_math=False)
     axis.set(
         xlim=(-3, 103), ylim=(len(names) - 0.5, -0.5), xlabel="all instructions followed, % (95 % interval)"

@@ -14,8 +14,7 @@ from riftk.evaluation.summary import QUADRANTS
 from riftk.report.figures import (
     COLOURS,
     GREY,
-    MARKERS,
-    error_bars,
+    draw_estimates,
     headed,
     named_legend,
     new_figure,
@@ -161,11 +160,7 @@ def _points(axis: Any, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> 
             continue
         shift = (number - (len(found) - 1) / 2) * step
         known = [(place + shift, estimates[part]) for place, part in enumerate(parts) if part in estimates]
-        axis.errorbar(
-            [place for place, _ in known], [100 * one["value"] for _, one in known],
-            yerr=error_bars([one for _, one in known]), fmt=MARKERS[number % len(MARKERS)],
-            color=_colour(number), markersize=5, capsize=2, linewidth=1.2, label=name,
-        )  # fmt: skip
+        draw_estimates(axis, known, number, label=name)
     axis.set_xticks(range(len(parts)), parts, fontsize=8, rotation=20, parse_math=False)
     axis.set_xlim(-0.6, len(parts) - 0.4)
     plain(axis, grid="y")
@@ -178,12 +173,8 @@ def _lines(
     for number, (name, estimates) in enumerate(found.items()):
         if not estimates:
             continue
-        axis.errorbar(
-            [int(part) for part in estimates], [100 * one["value"] for one in estimates.values()],
-            yerr=error_bars(list(estimates.values())), linestyle=style, color=_colour(number),
-            marker=MARKERS[number % len(MARKERS)], markersize=5, capsize=2, linewidth=1.2,
-            label=name if labelled else None,
-        )  # fmt: skip
+        points = [(int(part), one) for part, one in estimates.items()]
+        draw_estimates(axis, points, number, label=name if labelled else None, line=style)
     axis.set_xticks(
         sorted({int(part) for estimates in found.values() for part in estimates}) or axis.get_xticks()
     )
@@ -206,7 +197,3 @@ def _costs(view: View, target: str) -> dict[str, dict[str, Any]]:
         for key, gap in view.paired.items()
         if key.startswith(start) and key.endswith(f"],{rules}") and gap["relative"] is not None
     }  # fmt: skip
-
-
-def _colour(number: int) -> str:
-    return COLOURS[number % len(COLOURS)]

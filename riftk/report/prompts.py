@@ -14,10 +14,8 @@ from typing import Any
 from riftk.evaluation import Tally
 from riftk.report.comparison import differences, keys_between, tallies
 from riftk.report.figures import (
-    COLOURS,
     GREY,
-    MARKERS,
-    error_bars,
+    draw_estimates,
     headed,
     named_legend,
     new_figure,
@@ -81,11 +79,7 @@ def plot_prompts(first: str, others: Between, rules: str, path: Path) -> bool:
     for number, (task, gaps) in enumerate(others.items()):
         shift = (number - (len(others) - 1) / 2) * step
         known = [(place + shift, gaps[key]) for place, key in enumerate(rows.values()) if key in gaps]
-        axis.errorbar(
-            [100 * one["value"] for _, one in known], [place for place, _ in known],
-            xerr=error_bars([one for _, one in known]), fmt=MARKERS[number % len(MARKERS)],
-            color=COLOURS[number % len(COLOURS)], markersize=5, capsize=2, linewidth=1.2, label=task,
-        )  # fmt: skip
+        draw_estimates(axis, known, number, label=task, across=True)
     axis.axvline(0.0, color=GREY, linewidth=0.8)
     axis.set_yticks(range(len(rows)), [_short(name) for name in rows], fontsize=8)
     axis.invert_yaxis()

@@ -10,9 +10,7 @@ from typing import Any
 
 from riftk.evaluation.iffr import FIGURES as IFFR
 from riftk.report.figures import (
-    COLOURS,
-    MARKERS,
-    error_bars,
+    draw_estimates,
     headed,
     named_legend,
     new_figure,
@@ -47,7 +45,7 @@ def plot_waits(evaluations: Mapping[str, Mapping[str, Any]], path: Path) -> bool
     for axis, (title, key) in zip(axes, panels.items(), strict=True):
         for number, (name, found) in enumerate(lines.items()):
             points = [(n, one) for n, estimates in found.items() if has_value(one := estimates.get(key))]
-            _line(axis, points, number, name)
+            draw_estimates(axis, points, number, label=name, line="-")
         axis.set(ylim=(-3, 103), xlabel='times "Wait" was written', ylabel="% (95 % interval)")
         axis.set_xticks(sorted({wait for found in lines.values() for wait in found}))
         titled(axis, title)
@@ -83,7 +81,7 @@ def plot_sizes(evaluations: Mapping[str, Mapping[str, Any]], tasks: Iterable[str
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for axis, (title, lines) in zip(axes, panels.items(), strict=True):
         for number, style, label, points in lines:
-            _line(axis, points, number, label, style)
+            draw_estimates(axis, points, number, label=label, line=style)
         axis.set_xscale("log")
         ticks = sorted({size for *_, points in lines for size, _ in points})
         axis.set_xticks(ticks, [_billions(size) for size in ticks])
@@ -140,14 +138,6 @@ def _with_spread(results: Mapping[str, Any], task: str, key: str) -> dict[str, A
     spread = results.get("variants", {}).get(task, {}).get(key, {}).get("sd")
     around = {} if spread is None else {"low": estimate["value"] - spread, "high": estimate["value"] + spread}
     return {**estimate, **around}
-
-
-def _line(axis: Any, points: Points, number: int, label: str | None, style: str = "-") -> None:
-    axis.errorbar(
-        [place for place, _ in points], [100 * one["value"] for _, one in points],
-        yerr=error_bars([one for _, one in points]), linestyle=style, color=COLOURS[number % len(COLOURS)],
-        marker=MARKERS[number % len(MARKERS)], markersize=5, capsize=2, linewidth=1.2, label=label,
-    )  # fmt: skip
 
 
 def _billions(size: float) -> str:

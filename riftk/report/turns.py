@@ -8,10 +8,8 @@ from typing import Any
 
 from riftk.report.comparison import keys_between
 from riftk.report.figures import (
-    COLOURS,
     GREY,
-    MARKERS,
-    error_bars,
+    draw_estimates,
     headed,
     named_legend,
     new_figure,
@@ -53,10 +51,7 @@ def _pair(axis: Any, place: int, pair: Sequence[Mapping[str, Any]]) -> None:
     heights = (place - 0.12, place + 0.12)
     axis.plot([100 * one["value"] for one in pair], heights, color=GREY, linewidth=0.8)
     for number, (one, label) in enumerate(zip(pair, ("one turn", "two turns"), strict=True)):
-        axis.errorbar(
-            100 * one["value"], heights[number], xerr=error_bars([one]), fmt=MARKERS[number],
-            color=COLOURS[number], markersize=5, capsize=2, linewidth=1.2, label=label,
-        )  # fmt: skip
+        draw_estimates(axis, [(heights[number], one)], number, label=label, across=True)
 
 
 def turn_rows(view: View) -> dict[str, tuple[str, str]]:
