@@ -19,6 +19,7 @@ Source: MathIF, sections 5.2 and 5.3, Tables 4, 5 and 7 (right).
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,17 @@ class RlConfig(GRPOConfig):
     chat_template_path: str | None = option(None, "chat template file, instead of the tokenizer's own")
 
 
+def parse(arguments: Sequence[str]) -> tuple[ColdRlArguments, RlConfig, ModelConfig]:
+    """Read a command line, see `riftk.training.parse_recipe`."""
+    return parse_recipe(arguments, ColdRlArguments, RlConfig, DEFAULT_CONFIG)
+
+
 def main() -> None:
     die_with_parent()
-    args, training, model = parse_recipe(sys.argv[1:], ColdRlArguments, RlConfig, DEFAULT_CONFIG)
+    args, training, model = parse(sys.argv[1:])
     if args.dry_run:
-        return show_dry_run(args, training, model, check_inputs)
+        show_dry_run(args, training, model, check_inputs)
+        return
     rows, dropped = check_inputs(args, training, model)
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):

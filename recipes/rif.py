@@ -15,11 +15,12 @@ Source: ReasonIF, section 4.2, RQ4; leaving the instruction out while sampling f
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from trl import SFTConfig
+from trl import ModelConfig, SFTConfig
 
 from riftk.dry_run import show_dry_run
 from riftk.runs import RunError, die_with_parent
@@ -28,6 +29,7 @@ from riftk.training import EvaluationArguments, SynthesisArguments, option, pars
 
 DEFAULT_CONFIG = Path(__file__).parent / "configs" / "rif" / "tiny.yaml"
 STAGES = ["synth", "train", "eval"]
+check_inputs = check_supervised_inputs  # RIF asks for nothing more
 
 
 @dataclass
@@ -40,12 +42,18 @@ class RifArguments(EvaluationArguments, SynthesisArguments):
     loss_on: Literal["reasoning", "response", "both"] = option("both", "what is trained")
 
 
+def parse(arguments: Sequence[str]) -> tuple[RifArguments, SFTConfig, ModelConfig]:
+    """Read a command line, see `riftk.training.parse_recipe`."""
+    return parse_recipe(arguments, RifArguments, SFTConfig, DEFAULT_CONFIG)
+
+
 def main() -> None:
     die_with_parent()
-    args, training, model = parse_recipe(sys.argv[1:], RifArguments, SFTConfig, DEFAULT_CONFIG)
+    args, training, model = parse(sys.argv[1:])
     if args.dry_run:
-        return show_dry_run(args, training, model, check_supervised_inputs)
-    check_supervised_inputs(args, training, model)
+        show_dry_run(args, training, model, check_inputs)
+        return
+    check_inputs(args, training, model)
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):
         return print(f"{job.run.path} is finished: see {job.run.path}/report.md") if job.is_main else None

@@ -15,6 +15,7 @@ Source: MathIF, section 5.2 and Table 7 (left).
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,17 @@ class SftArguments(EvaluationArguments, SynthesisArguments):
     max_positions: int | None = option(None, "context that goes with rope_theta, in tokens")
 
 
+def parse(arguments: Sequence[str]) -> tuple[SftArguments, SFTConfig, ModelConfig]:
+    """Read a command line, see `riftk.training.parse_recipe`."""
+    return parse_recipe(arguments, SftArguments, SFTConfig, DEFAULT_CONFIG)
+
+
 def main() -> None:
     die_with_parent()
-    args, training, model = parse_recipe(sys.argv[1:], SftArguments, SFTConfig, DEFAULT_CONFIG)
+    args, training, model = parse(sys.argv[1:])
     if args.dry_run:
-        return show_dry_run(args, training, model, check_inputs)
+        show_dry_run(args, training, model, check_inputs)
+        return
     check_inputs(args, training, model)
     job = Job.start(args, training, model)
     if job.run.is_finished("run"):

@@ -37,13 +37,16 @@ _MARK = re.compile("<[|｜][^<>|｜]{1,40}[|｜]>")
 _FILES = (".jsonl", ".json", ".parquet")
 
 
-def show_dry_run(args: Any, training: Any, model: Any, check: Callable[[Any, Any, Any], Any]) -> None:
+def show_dry_run(args: Any, training: Any, model: Any, check: Callable[[Any, Any, Any], Any]) -> list[str]:
     """Print all of it on the main process.
 
     Args:
         args: the recipe's own arguments.
         training, model: trl's configurations.
         check: the recipe's check of its inputs; done where nothing had to stand in.
+
+    Returns:
+        what was out of reach, or that all inputs are good, in sentences that were printed too.
 
     Raises:
         ValueError, FileNotFoundError: a mistake in what can be read here.
@@ -52,7 +55,7 @@ def show_dry_run(args: Any, training: Any, model: Any, check: Callable[[Any, Any
 
     state = PartialState()
     if not state.is_main_process:
-        return
+        return []
     print(f"# configuration\n{configuration(args, training, model)}\n# plan\n{plan(args, training, model)}")
     update = training.per_device_train_batch_size * training.gradient_accumulation_steps
     print(f"{update} sequences an update on each process, {update * state.num_processes} on those here")
@@ -60,12 +63,15 @@ def show_dry_run(args: Any, training: Any, model: Any, check: Callable[[Any, Any
     rows, missing_rows = _rows(args, training)
     for number, row in enumerate(rows, 1):
         print(f"\n# example {number}\n{show_supervision(tokenizer, _tokens(tokenizer, row, args, training))}")
-    for name in filter(None, (missing, missing_rows)):
-        print(f"{name} is out of reach; what comes with riftk stands in for it in the examples")
-    if not missing and not missing_rows:
+    found = [
+        f"{name} is out of reach; what comes with riftk stands in for it in the examples"
+        for name in filter(None, (missing, missing_rows))
+    ]
+    if not found:
         check(args, training, model)
-        print("all inputs were read and are good")
-    print("dry run: nothing was sampled, trained or written")
+        found = ["all inputs were read and are good"]
+    print(*found, "dry run: nothing was sampled, trained or written", sep="\n")
+    return found
 
 
 def configuration(args: Any, training: Any, model: Any) -> str:

@@ -17,13 +17,6 @@ from typing import Any
 import pytest
 from docs_blocks import ROOT
 
-from riftk.training import parse_recipe
-
-RECIPES = {
-    "rif": ("RifArguments", "SFTConfig"),
-    "sft": ("SftArguments", "SFTConfig"),
-    "cold_rl": ("ColdRlArguments", "RlConfig"),
-}
 # Programs of others, whose options are theirs to check.
 OTHERS = {"cd", "git", "pip", "python3", "source", "uv", "vllm"}
 
@@ -77,9 +70,7 @@ def launched(words: Sequence[str]) -> Namespace:
 def check_recipe(script: str, arguments: Sequence[str]) -> None:
     """Raise unless the script is a recipe that takes the arguments."""
     assert (ROOT / script).is_file(), script
-    recipe = importlib.import_module(f"riftk.recipes.{Path(script).stem}")
-    own, trainer = (getattr(recipe, name) for name in RECIPES[Path(script).stem])
-    parse_recipe([*arguments, "--dry_run"], own, trainer, recipe.DEFAULT_CONFIG)
+    importlib.import_module(f"riftk.recipes.{Path(script).stem}").parse([*arguments, "--dry_run"])
 
 
 def check(words: Sequence[str]) -> None:

@@ -11,12 +11,9 @@ from pathlib import Path
 
 import pytest
 from toy_tokenizers import trl_templates
-from trl import SFTConfig
 
 from riftk.paths import resolve
 from riftk.recipes import rif
-from riftk.stages import check_supervised_inputs
-from riftk.training import parse_recipe
 
 ROOT = Path(__file__).parent.parent
 RECIPE = str(ROOT / "recipes" / "rif.py")
@@ -123,7 +120,7 @@ def test_bad_input_is_one_sentence_before_anything_starts(arguments, sentence, t
     Path("no_template", "chat_template.jinja").unlink()
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises((SystemExit, ValueError, FileNotFoundError)) as stopped:
-        check_supervised_inputs(*parse_recipe(arguments, rif.RifArguments, SFTConfig, rif.DEFAULT_CONFIG))
+        rif.check_inputs(*rif.parse(arguments))
     said = capsys.readouterr().err if stopped.type is SystemExit else str(stopped.value)
     assert sentence in said.strip().splitlines()[-1]
     assert sorted(tmp_path.rglob("*")) == before
