@@ -182,11 +182,7 @@ def mean_of_ratios(
     for column in range(ratios):  # one seed: each draw takes the same items for every ratio
         drawn = _resampled_ratios(sums[:, column], counts[:, column], resamples, seed)
         draws += np.where(np.isnan(drawn), np.nan if empty is None else empty, drawn) / ratios
-    there = draws[~np.isnan(draws)]
-    if there.size < LEVEL * resamples:
-        return Estimate(value, None, None, n, None)
-    low, high = np.quantile(there, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(value, float(low), float(high), n, float(there.std(ddof=1)))
+    return _of_draws(value, draws, n, level)
 
 
 def pass_at_k(correct: Sequence[int], samples: Sequence[int], k: int, *, seed: int = 0) -> Estimate:
@@ -302,13 +298,11 @@ def relative_change(before: Sequence[float], after: Sequence[float]) -> Estimate
     if not first.sum():
         return Estimate(None, None, None, first.size, None)
     value = float((second - first).sum() / first.sum())
+    if first.size < 2:
+        return Estimate(value, None, None, first.size, None)
     with np.errstate(divide="ignore"):
         draws = _resampled_ratios(second - first, first, RESAMPLES, 0)
-    there = draws[np.isfinite(draws)]
-    if first.size < 2 or there.size < LEVEL * RESAMPLES:
-        return Estimate(value, None, None, first.size, None)
-    low, high = np.quantile(there, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimate(value, float(low), float(high), first.size, float(there.std(ddof=1)))
+    return _of_draws(value, draws, first.size, LEVEL)
 
 
 def mcnemar(gained: int, lost: int) -> float:
@@ -385,6 +379,15 @@ def _mean_of_totals(
     draws = _resampled_ratios(sums, counts, resamples, seed)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, float(low), float(high), n, _ratio_stderr(sums, counts))
+
+
+def _of_draws(value: float, draws: np.ndarray, n: int, level: float) -> Estimate:
+    """A ratio with the percentile interval of its draws; none where a twentieth of them are no number."""
+    there = draws[np.isfinite(draws)]
+    if there.size < LEVEL * draws.size:
+        return Estimate(value, None, None, n, None)
+    low, high = np.quantile(there, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, float(low), float(high), n, float(there.std(ddof=1)))
 
 
 def _z(level: float) -> float:
