@@ -60,15 +60,14 @@ def _choice(text: str, opening: str, letters: str) -> str | None:
         return _among(options.pop(), letters)
     if first := _FIRST.match(text):
         return _among(first[1], letters)
-    standing = {letter for letter in _named(_STANDING, text) if letter in letters}
+    standing = {m[1] for m in _STANDING.finditer(text) if m[1] in letters and not _is_article(m, text)}
     return standing.pop() if len(standing) == 1 else None
 
 
 def _named(pattern: re.Pattern[str], text: str) -> list[str]:
     """Letters that a text names, without articles and without those that it says are wrong."""
     found = pattern.finditer(text)
-    denied = pattern is not _STANDING
-    return [m[1] for m in found if not (_is_article(m, text) or (denied and _DENIED.match(text, m.end(1))))]
+    return [m[1] for m in found if not (_is_article(m, text) or _DENIED.match(text, m.end(1)))]
 
 
 def _folded(text: str) -> str:
