@@ -68,9 +68,10 @@ def corrupt(trace: str, place: str, *, question: str, answer: str, seed: str) ->
     given = {match[0] for match in _NUMBER.finditer(question)}
     answers = [match for match in found if is_number(answer, match[0])]
     late = (answers or found)[-1:]
-    chosen = {"late": late, "everywhere": answers}.get(place)
-    if chosen is None:
+    if place == "early":
         chosen = [match for match in _first(found, trace, given) if match not in late]
+    else:
+        chosen = answers if place == "everywhere" else late
     if not chosen:
         return None
     known = given.union(match[0] for match in found)
@@ -81,7 +82,7 @@ def corrupt(trace: str, place: str, *, question: str, answer: str, seed: str) ->
 
 
 def is_number(answer: str, number: str) -> bool:
-    """Whether an answer is a number."""
+    """Whether an answer is this number, however the two are written ("$1,200", "1200")."""
     return same_number(parse_number(answer), parse_number(number))
 
 
