@@ -69,12 +69,12 @@ class Step:
         """The configuration with its overrides."""
         return {**read_config(self.config), **self.options}
 
-    def items(self) -> dict[str, Any]:
+    def item_options(self) -> dict[str, Any]:
         """Which items the recipe's evaluations ask, and how; an option that nobody names is None."""
         config = self.resolved()
         return {name: config.get(name) for name in _ITEMS}
 
-    def evaluation(self) -> dict[str, Any]:
+    def evaluation_options(self) -> dict[str, Any]:
         """All that an evaluation depends on besides the model and the seed."""
         config = self.resolved()
         return {name: config.get(name) for name in (*_ITEMS, *_GENERATION)}
@@ -165,7 +165,7 @@ def _with_base(matrix: Matrix, path: Path) -> Matrix:
     if not trained:
         raise ValueError(f"{path}: no cell trains anything; name a recipe in one")
     base = bases[0] if bases else "base"
-    first, *others = ((name, step.items()) for name, chain in trained.items() for step in chain)
+    first, *others = ((name, step.item_options()) for name, chain in trained.items() for step in chain)
     for name, items in others:
         if different := [key for key in items if items[key] != first[1][key]]:
             key = different[0]

@@ -128,7 +128,7 @@ def check_folders(runs: Sequence[Run]) -> None:
         if not file.is_file():
             continue
         before = read_config(file)
-        now = {**run.step.items(), **run.step.options, "seed": run.seed}
+        now = {**run.step.item_options(), **run.step.options, "seed": run.seed}
         for name, value in now.items():
             if value is not None and name in before and not _same(before[name], value):
                 raise ValueError(

@@ -73,7 +73,7 @@ def _lend_evaluation(run: Run) -> None:
     check of the folder would refuse another one.
     """
     before, target = run.before, RunFolder(run.folder, None).evaluation("before")
-    if before is None or target.exists() or before.step.evaluation() != run.step.evaluation():
+    if before is None or target.exists() or before.step.evaluation_options() != run.step.evaluation_options():
         return
     part = target.with_name("before.part")
     shutil.rmtree(part, ignore_errors=True)
