@@ -236,6 +236,7 @@ def test_two_probes_of_the_same_items_are_compared_by_the_report(tmp_path):
         (folder / "probe").rename(tmp_path / "run" / "eval" / when)
     report = write_report(tmp_path / "run").read_text(encoding="utf-8")
     assert "| **Changed without a trace** | 100.0 % [75.8, 100.0] | 0.0 % [0.0, 24.2] | -100.0 [" in report
+    assert "**Dependence on the trace: answers that change without a trace (-100.0" in report
     assert "## Answers that are the wrong number" in report
     assert "| 50 % of the trace (instruction about the reasoning, followed) | 100.0 % [" in report
     results = json.loads((tmp_path / "run" / "results.json").read_text())

@@ -10,6 +10,12 @@ from riftk.evaluation import Tally, family, read_results, sample_files
 from riftk.rows import read_jsonl
 from riftk.statistics import Difference, holm, mean_of_differences, paired_difference
 
+# What two probes are told apart by, see `riftk.evaluation.probing`.
+_PROBED = {
+    "answer_changed/kept-0,robust": "answers that change without a trace",
+    "answer_changed/number-everywhere,robust": "answers that change with a wrong trace",
+}
+
 
 def compare(before_dir: str | Path, after_dir: str | Path) -> dict[str, dict[str, Any]]:
     """Paired differences, after - before, of every figure of every task.
@@ -91,10 +97,12 @@ def conclusion(differences: Mapping[str, Mapping[str, Any]]) -> str:
 
     Named are following, accuracy over all items and accuracy without an instruction, each with its paired
     interval: what rose, what fell, and what may not have changed at all because its interval holds zero.
-    Where something rose and something else fell it is a trade, whose worth the reader has to judge.
+    Where something rose and something else fell it is a trade, whose worth the reader has to judge. Of probes
+    it tells how far answers depend on the trace, which is neither better nor worse.
     """
     changes: dict[int, list[str]] = {1: [], -1: [], 0: []}
-    for key, name in _judged(differences).items():
+    probed = {key: name for key, name in _PROBED.items() if key in differences}
+    for key, name in (probed or _judged(differences)).items():
         changes[_sign(differences[key])].append(f"{name} ({_change(differences[key])})")
     rose, fell, open_ = (_listed(changes[sign]) for sign in (1, -1, 0))
     said = [f"{rose} rose"] * bool(rose) + [f"{fell} fell"] * bool(fell)
@@ -102,6 +110,8 @@ def conclusion(differences: Mapping[str, Mapping[str, Any]]) -> str:
         said.append(f"no change is shown in {open_}")
     if not said:
         return "Cannot tell: neither following nor accuracy was measured."
+    if probed:
+        return f"Dependence on the trace: {'; '.join(said)}."
     verdict = {(True, True): "A trade", (True, False): "Better", (False, True): "Worse"}
     return f"{verdict.get((bool(rose), bool(fell)), 'Cannot tell')}: {'; '.join(said)}."
 
