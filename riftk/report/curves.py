@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from riftk.report.figures import COLOURS, GREY, MARKERS, new_figure, plain, save
+from riftk.report.figures import COLOURS, GREY, MARKERS, new_figure, plain, save, titled
 from riftk.rows import read_jsonl
 from riftk.selection import choose, read_curve
 
@@ -58,7 +58,7 @@ def plot_way(way: Mapping[str, Any], task: str, path: Path) -> None:
     if way["chosen"] is not None:
         axis.axvline(way["chosen"], color=GREY, linestyle="--", linewidth=1.0, label="taken")
     axis.set(ylim=(-3, 103), xlabel="optimizer steps", ylabel="% (95 % interval)")
-    axis.set_title(f"{task}: development items", fontsize=10, parse_math=False)
+    titled(axis, f"{task}: development items")
     plain(axis)
     figure.legend(loc="outside right center", frameon=False)
     save(figure, path)

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from riftk.report.comparison import keys_between, pareto_front, trade_off
-from riftk.report.figures import COLOURS, GREY, MARKERS, new_figure, plain, save
+from riftk.report.figures import (
+    COLOURS,
+    GREY,
+    MARKERS,
+    error_bars,
+    named_legend,
+    new_figure,
+    plain,
+    save,
+    titled,
+)
 from riftk.report.markdown import column
 
 _STYLE = {"before": (COLOURS[0], MARKERS[0], 0.14), "after": (COLOURS[1], MARKERS[1], -0.14)}
@@ -75,8 +85,8 @@ def plot_trade_off(
         axis.errorbar(
             100 * accuracy["value"],
             100 * following["value"],
-            xerr=_bars(accuracy),
-            yerr=_bars(following),
+            xerr=error_bars([accuracy]),
+            yerr=error_bars([following]),
             fmt=MARKERS[number % len(MARKERS)],
             color=COLOURS[number % len(COLOURS)],
             markersize=8,
@@ -93,10 +103,9 @@ def plot_trade_off(
     axis.plot(*zip(*front, strict=True), color=GREY, linestyle=":", linewidth=1.4, zorder=1, label="front")
     accuracy, following = (_AXES[key.rpartition(",")[0]] for key in _keys(evaluations, task))
     axis.set(ylim=(-3, 103), xlabel=f"{accuracy}, %", ylabel=f"{following}, %")
-    axis.set_title(f"{task}: accuracy against following (95 % intervals)", fontsize=10, parse_math=False)
+    titled(axis, f"{task}: accuracy against following (95 % intervals)")
     plain(axis)
-    for text in figure.legend(loc="outside right center", frameon=False).get_texts():
-        text.set_parse_math(False)
+    named_legend(figure, axis, "outside right center")
     save(figure, path)
     return True
 
@@ -144,7 +153,7 @@ def _following(
             axis.errorbar(
                 100 * estimate["value"],
                 place + offset,
-                xerr=_bars(estimate),
+                xerr=error_bars([estimate]),
                 fmt=marker,
                 color=colour,
                 markersize=6,
@@ -154,7 +163,7 @@ def _following(
             )
     axis.axhline(len(keys) - 1.5, color=GREY, linewidth=0.6)
     axis.set(xlim=(-3, 103), ylim=(-0.6, len(keys) - 0.4), xlabel="followed, % (95 % interval)")
-    axis.set_title(f"Instructions about the {target}", fontsize=10)
+    titled(axis, f"Instructions about the {target}")
     axis.set_yticks(range(len(keys)), labels, fontsize=8)
     plain(axis, grid="x")
 
@@ -168,8 +177,8 @@ def _trade_off(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -
         points[when] = (100 * accuracy["value"], 100 * following["value"])
         axis.errorbar(
             *points[when],
-            xerr=_bars(accuracy),
-            yerr=_bars(following),
+            xerr=error_bars([accuracy]),
+            yerr=error_bars([following]),
             fmt=marker,
             color=colour,
             markersize=8,
@@ -179,16 +188,8 @@ def _trade_off(axis: Any, sides: Mapping[str, Mapping[str, Any]], target: str) -
     if len(points) == 2:
         axis.annotate("", xy=points["after"], xytext=points["before"], arrowprops=_ARROW)
     axis.set(xlim=(-3, 103), ylim=(-3, 103), xlabel="accuracy, %", ylabel=f"{target} IFS, %")
-    axis.set_title("Accuracy against following", fontsize=10)
+    titled(axis, "Accuracy against following")
     plain(axis)
-
-
-def _bars(estimate: Mapping[str, Any]) -> list[list[float]] | None:
-    """Lengths of the error bars below and above, in per cent."""
-    if estimate["low"] is None:
-        return None
-    below, above = estimate["value"] - estimate["low"], estimate["high"] - estimate["value"]
-    return [[100 * max(below, 0.0)], [100 * max(above, 0.0)]]
 
 
 def read_pictures(folder: Path, names: Iterable[str]) -> dict[str, str]:

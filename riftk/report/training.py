@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from riftk.report.figures import COLOURS, new_figure, plain, save
+from riftk.report.figures import COLOURS, new_figure, plain, save, titled
 
 Log = Sequence[Mapping[str, Any]]  # transformers' `log_history`
 
@@ -50,7 +50,7 @@ def plot_training(log: Log, path: Path) -> bool:
     for axis, (title, lines) in zip(axes, panels.items(), strict=False):
         for colour, (key, points) in zip(COLOURS, lines.items(), strict=False):
             axis.plot(*zip(*points, strict=True), color=colour, linewidth=1.4, label=_short(key))
-        axis.set_title(title, fontsize=10, parse_math=False)
+        titled(axis, title)
         axis.tick_params(labelsize=8)
         plain(axis)
         if len(lines) > 1:
