@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from riftk.evaluation.forms import UNASKED, unasked_name
@@ -15,7 +15,7 @@ from riftk.report.comparison import headline, keys_between
 from riftk.report.curves import FIGURES
 from riftk.report.pictures import images
 from riftk.report.prompts import prompt_table
-from riftk.report.text import LENGTHS, difference_cell, estimate_cell, fenced, inline, table
+from riftk.report.text import LENGTHS, difference_cell, estimate_cell, fenced, inline, sizes_cell, table
 from riftk.report.within import connections, cost_table, turn_tables
 
 Report = Mapping[str, Any]  # what `riftk.report.write.collect` returns
@@ -292,7 +292,7 @@ def _figures(report: Report, task: str, rows: Iterable[tuple[str, str]], tests: 
         gap = report["differences"].get(task, {}).get(key) if paired else None
         if paired:
             cells.append(difference_cell(gap, key))
-        cells.append(_sizes([report[when]["estimates"][task].get(key) for when in whens]))
+        cells.append(sizes_cell(report[when]["estimates"][task].get(key) for when in whens))
         if tests:
             cells += _tests(gap)
         body.append(cells)
@@ -426,10 +426,6 @@ def provenance(report: Report) -> str:
         "over items for everything else; p is McNemar's exact test, adjusted by Holm within a table of parts."
     )
     return "\n".join(lines)
-
-
-def _sizes(estimates: Sequence[Mapping[str, Any] | None]) -> str:
-    return " / ".join(dict.fromkeys(str(estimate["n"]) for estimate in estimates if estimate))
 
 
 def _p(p_value: float) -> str:

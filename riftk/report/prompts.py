@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from riftk.evaluation import Tally
+from riftk.constraints.base import TARGETS
+from riftk.evaluation import Tally, sample_files
 from riftk.report.comparison import differences, keys_between, tallies
 from riftk.report.figures import (
     GREY,
@@ -22,8 +23,7 @@ from riftk.report.figures import (
     plain,
     save,
 )
-from riftk.report.text import difference_cell, inline, table
-from riftk.report.views import TARGETS
+from riftk.report.text import difference_cell, inline, sizes_cell, table
 
 _FIGURES = {
     "reasoning_ifs": "reasoning IFS",
@@ -47,6 +47,8 @@ def between_tasks(folder: str | Path) -> dict[str, dict[str, dict[str, Any]]]:
         first task -> other task -> key -> the difference, other minus first, as
         `riftk.report.comparison.differences` gives it; nothing for tasks that share no items.
     """
+    if len(sample_files(folder)) < 2:  # nothing to read all its samples for
+        return {}
     known = tallies(folder)
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for task, tally in known.items():
@@ -61,10 +63,10 @@ def between_tasks(folder: str | Path) -> dict[str, dict[str, dict[str, Any]]]:
 def prompt_table(first: str, others: Between, rules: str) -> str | None:
     """The differences of the main figures, a row for each, and of following by constraint; None where there
     are none."""
-    rows = [
-        [name, *(difference_cell(gaps.get(key), key) for gaps in others.values()), _items(others, key)]
-        for name, key in _rows(others, rules).items()
-    ]
+    rows = []
+    for name, key in _rows(others, rules).items():
+        found = [gaps.get(key) for gaps in others.values()]
+        rows.append([name, *(difference_cell(gap, key) for gap in found), sizes_cell(found)])
     return table([f"minus {inline(first)}, points", *map(inline, others), "n"], rows) if rows else None
 
 
@@ -95,10 +97,6 @@ def plot_prompts(first: str, others: Between, rules: str, path: Path) -> bool:
 
 def _same_items(one: Tally, other: Tally) -> bool:
     return bool(one.items.keys() & other.items.keys())
-
-
-def _items(others: Between, key: str) -> str:
-    return " / ".join(dict.fromkeys(str(gaps[key]["n"]) for gaps in others.values() if key in gaps))
 
 
 def _rows(others: Between, rules: str) -> dict[str, str]:

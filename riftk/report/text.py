@@ -40,6 +40,11 @@ def estimate_cell(estimate: Mapping[str, Any] | None, key: str) -> str:
     return f"{value} [{scale * estimate['low']:.1f}, {scale * estimate['high']:.1f}]"
 
 
+def sizes_cell(figures: Iterable[Mapping[str, Any] | None]) -> str:
+    """How many observations stand behind the figures of a row: one number where they agree."""
+    return " / ".join(dict.fromkeys(str(one["n"]) for one in figures if one))
+
+
 def difference_cell(gap: Mapping[str, Any] | None, key: str) -> str:
     """A difference with its interval, in the figure's own unit or in points."""
     if not gap or gap["value"] is None:
