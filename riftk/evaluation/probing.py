@@ -34,6 +34,7 @@ from typing import Any
 
 from riftk.benchmarks import Benchmark, stratified
 from riftk.completions.split import response_start
+from riftk.constraints.base import TARGETS
 from riftk.engines.forcing import open_trace
 from riftk.evaluation.changes import KEPT, PLACES, corrupt, cut, is_number
 from riftk.evaluation.scoring import stored_case
@@ -52,7 +53,7 @@ GROUPS = {
     "instructed": "with an instruction",
     **{
         f"{target}_{followed}": f"instruction about the {target}, {followed.replace('un', 'not ')}"
-        for target in ("reasoning", "response")
+        for target in TARGETS
         for followed in ("followed", "unfollowed")
     },
 }

@@ -39,13 +39,13 @@ from typing import Any
 
 import numpy as np
 
+from riftk.constraints.base import TARGETS
 from riftk.evaluation.forms import form_observations
 from riftk.evaluation.groups import Item, LengthBins, correlations, paired_forms
 from riftk.evaluation.iffr import Pairs, iffr_estimates, iffr_item, question, variants
 from riftk.evaluation.probing import probe_observations
 from riftk.statistics import Estimate, estimate_of_totals, mean_of_estimates, paired_difference, pass_at_k
 
-TARGETS = ("reasoning", "response")
 FLAGS = ("truncated", "unclosed", "no_reasoning", "empty", "errored")
 LENGTHS = ("reasoning_words", "reasoning_tokens", "completion_tokens")
 QUADRANTS = ("correct_followed", "correct_unfollowed", "wrong_followed", "wrong_unfollowed")

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from riftk.constraints.base import TARGETS
 from riftk.evaluation import Tally
 from riftk.report.text import estimate_cell, inline, table
-from riftk.report.views import TARGETS, View
+from riftk.report.views import View
 from riftk.statistics import mean
 
 _METRICS = {f"{target}_{kind}": (target, kind) for target in TARGETS for kind in ("ifs", "sacc")}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from riftk.constraints.base import TARGETS
 from riftk.report.sides import Side, side_difference
 
 BEST, LEADS = "best", "leads"
@@ -70,13 +71,13 @@ def _of_task(task: str, published: str, book: str) -> Iterator[Column]:
         yield column("Response IFS", f"response_ifs,{book}", FOLLOWING, 1)
     yield column("IFFR", f"iffr,{book}", FOLLOWING, -1)
     yield column("Followed", f"follow_rate,{book}", FOLLOWING, 1)
-    for target in ("reasoning", "response"):
+    for target in TARGETS:
         unasked = f"over_application_{target},{book}"  # robust rules alone have it
         yield column(f"Over-application, {target}", unasked, FOLLOWING, -1)
     yield column("Accuracy", f"accuracy,{book}", ABILITY, 1)
     yield column("Accuracy, mean of the sets", f"accuracy_macro,{book}", ABILITY, 1)
     yield column("Standard accuracy", f"standard_accuracy,{book}", ABILITY, 1)
-    for target in ("reasoning", "response"):
+    for target in TARGETS:
         yield column(f"Joint, {target}", f"{target}_joint,{book}", ABILITY, 1)
     if book == "robust":
         yield column("Length of the reasoning, tokens", "reasoning_tokens,none", ABILITY, 0)

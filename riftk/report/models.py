@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from riftk.constraints.base import TARGETS
 from riftk.report.comparison import keys_between
 from riftk.report.figures import (
     draw_estimates,
@@ -17,7 +18,7 @@ from riftk.report.figures import (
     save,
     titled,
 )
-from riftk.report.views import TARGETS, View, has_value, in_all
+from riftk.report.views import View, has_value, in_all
 
 
 def plot_following(views: Mapping[str, View], task: str, path: Path) -> bool:

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from riftk.constraints.base import TARGETS
 from riftk.evaluation.summary import QUADRANTS
+from riftk.report.comparison import keys_between
 from riftk.report.figures import (
     COLOURS,
     GREY,
@@ -22,7 +24,7 @@ from riftk.report.figures import (
     save,
     titled,
 )
-from riftk.report.views import TARGETS, View, has_value, in_all
+from riftk.report.views import View, has_value, in_all
 
 _AXES = {
     "source": "",
@@ -190,10 +192,11 @@ def _costs(view: View, target: str) -> dict[str, dict[str, Any]]:
     """Relative changes by source, as estimates."""
     start = f"accuracy_cost_{target}[source="
     rules = view.published if any(key.endswith(f"],{view.published}") for key in view.paired) else "robust"
+    gaps = {
+        source: view.paired[key] for source, key in keys_between(view.paired, start, f"],{rules}").items()
+    }
     return {
-        key[len(start) : -len(f"],{rules}")]: {
-            "value": gap["relative"], "low": gap["relative_low"], "high": gap["relative_high"],
-        }
-        for key, gap in view.paired.items()
-        if key.startswith(start) and key.endswith(f"],{rules}") and gap["relative"] is not None
-    }  # fmt: skip
+        source: {"value": gap["relative"], "low": gap["relative_low"], "high": gap["relative_high"]}
+        for source, gap in gaps.items()
+        if gap["relative"] is not None
+    }

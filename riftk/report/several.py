@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from riftk.constraints.base import TARGETS
 from riftk.evaluation import sample_files
 from riftk.files import write_text
 from riftk.report.columns import ABILITY, BEST, FOLLOWING, LEADS, RULE, Column, columns, leaders
@@ -23,7 +24,6 @@ from riftk.report.sides import Side, side_differences
 from riftk.report.text import difference_cell, estimate_cell, inline, table
 from riftk.report.traces import LIMITS, Limits, collect_traces
 
-_TARGETS = ("reasoning", "response")
 _MARKS = {BEST: "**", LEADS: "*"}
 _OVER_SEEDS = (
     "Figures are means over the seeds that are named. Their intervals add, as squares, what other items "
@@ -316,7 +316,7 @@ def _conclusions(data: Several, task: str) -> list[str]:
 def _following(data: Several, task: str, of_task: str) -> list[str]:
     """Following by constraint, robust rules."""
     parts = []
-    for target in _TARGETS:
+    for target in TARGETS:
         metric = f"{target}_ifs"
         if found := keys_between(data.keys(task), f"{metric}/", ",robust"):
             rows = [("all", f"{metric},robust")]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from riftk.constraints.base import TARGETS
 from riftk.report.figures import (
     COLOURS,
     GREY,
@@ -21,7 +22,7 @@ from riftk.report.figures import (
     save,
     titled,
 )
-from riftk.report.views import TARGETS, View, in_all
+from riftk.report.views import View, in_all
 
 
 def plot_targets(views: Mapping[str, View], task: str, path: Path) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from riftk.constraints.base import TARGETS
 from riftk.evaluation.iffr import FIGURES as IFFR
 from riftk.report.figures import (
     draw_estimates,
@@ -18,7 +19,7 @@ from riftk.report.figures import (
     save,
     titled,
 )
-from riftk.report.views import TARGETS, View, has_value, views_of
+from riftk.report.views import View, has_value, views_of
 
 _SIZE = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)([BbMm])(?![A-Za-z0-9])")
 Points = Sequence[tuple[float, Mapping[str, Any]]]  # (number, figure)

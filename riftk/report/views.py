@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from riftk.constraints.base import TARGETS
 from riftk.report.comparison import keys_between
 
-TARGETS = ("reasoning", "response")
 # What a picture calls a figure; with MathIF's rules they have the paper's names.
 _NAMES = {"ifs": "IFS", "sacc": "SAcc"}
 _MATHIF = {"ifs": "HAcc", "sacc": "SAcc"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from riftk.constraints.base import TARGETS
 from riftk.report.comparison import keys_between
 from riftk.report.text import difference_cell, estimate_cell, inline, table
 from riftk.report.turns import turn_rows
-from riftk.report.views import TARGETS, View
+from riftk.report.views import View
 
 Sides = Mapping[str, Mapping[str, Any]]  # content of each `results.json`, by the heading of its column
 
