@@ -1,11 +1,13 @@
 # Every target makes .venv itself; nothing but Python 3.11 or newer is needed.
 #   make rif    install, then Reasoning Instruction Finetuning of the embedded model, with a report
 #   make lab    install, then all ways of training of the embedded model, compared (SEEDS=3: over three seeds)
+#               two at a time (JOBS=1: one after the other)
 #   make test   install, then the tests but the slow ones (ARGS="-m slow": those)
 PYTHON ?= python3
 VENV   ?= .venv
 EXTRAS ?= dev
 SEEDS  ?= 1
+JOBS   ?= 2
 export HF_HUB_DISABLE_TELEMETRY = 1
 export TOKENIZERS_PARALLELISM = false
 # Two processes that share a core must not spin while they wait for it.
@@ -17,7 +19,8 @@ rif: install
 	$(VENV)/bin/accelerate launch --quiet recipes/rif.py $(ARGS)
 
 lab: install
-	$(VENV)/bin/riftk compare recipes/configs/compare/tiny.yaml --seeds $$(seq -s , 0 $$(($(SEEDS) - 1))) $(ARGS)
+	$(VENV)/bin/riftk compare recipes/configs/compare/tiny.yaml --jobs $(JOBS) \
+	    --seeds $$(seq -s , 0 $$(($(SEEDS) - 1))) $(ARGS)
 
 test: install
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 -m "not slow" $(ARGS)

@@ -23,8 +23,18 @@ from scripted import ScriptedEngine
 from typer.testing import CliRunner
 
 from riftk.cli import _dashes, app
-from riftk.comparing.matrix import read_matrix
-from riftk.comparing.plan import arguments, check_folders, command, last_runs, needed, plan, shown_command
+from riftk.comparing import running
+from riftk.comparing.matrix import Matrix, read_matrix
+from riftk.comparing.plan import (
+    Run,
+    arguments,
+    check_folders,
+    command,
+    last_runs,
+    needed,
+    plan,
+    shown_command,
+)
 from riftk.evaluation import evaluate
 from riftk.report.columns import BEST, LEADS, Column, columns, leaders
 from riftk.report.comparison import pareto_front
@@ -363,6 +373,35 @@ def test_a_folder_of_another_configuration_is_not_taken_for_this_one(tmp_path, m
     assert "rif+rl/seed-0 was made with another configuration (max_steps: 5 -> 2)" in str(result.exception)
 
 
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_runs_stand_side_by_side_but_behind_what_they_need(jobs, tmp_path, monkeypatch):
+    cells = {"rif": [{"rif": RIF}], "rif+rl": [{"rif": RIF}, {"cold_rl": RL}], "rl": [{"cold_rl": RL}]}
+    matrix = read_matrix(written(tmp_path, output_dir=str(tmp_path / "lab"), cells=cells, seeds=[0, 1]))
+    runs = plan(matrix)
+    began: list[str] = []
+    ended: list[str] = []
+    most = 0
+
+    def work(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
+        nonlocal most
+        assert run.before is None or run.before.name in ended
+        assert run is runs[0] or runs[0].name in ended
+        began.append(run.name)
+        most = max(most, len(began) - len(ended))
+        time.sleep(0.05)
+        ended.append(run.name)
+        if run.name == "rl, seed 1":
+            return False
+        run.folder.mkdir(parents=True)
+        (run.folder / (".run.finished" if run.trains else "results.json")).touch()
+        return True
+
+    monkeypatch.setattr(running, "_run", work)
+    assert [run.name for run in running.run_all(matrix, runs, jobs)] == ["rl, seed 1"]
+    assert sorted(ended) == sorted(run.name for run in runs)
+    assert min(jobs, 3) <= most <= jobs  # behind the first run: two of its cells, and the next seed's base
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_shipped_matrix_has_a_dry_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -422,7 +461,7 @@ def test_a_killed_comparison_goes_on_and_a_failing_cell_stops_no_other(tmp_path)
     process.communicate()
     first = (lab / "base" / "seed-0" / "results.json").stat().st_mtime_ns
 
-    process = start(tmp_path)
+    process = start(tmp_path, "--jobs", "2")
     said = process.communicate(timeout=900)[0]
     assert process.returncode == 1, said
     assert "[1/5] base, seed 0: finished\n" in said

@@ -33,6 +33,9 @@ def compare(
         str | None,
         typer.Option(help="Arguments of accelerate launch instead of the YAML's, as one string."),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Runs at a time. They share the machine's processors, and its GPUs.")
+    ] = 1,
     out: Annotated[Path | None, typer.Option(help="Folder of the report, instead of the output_dir.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run, check every configuration, and stop.")
@@ -70,14 +73,14 @@ def compare(
     check_folders(runs)
     if dry_run:
         return _show_plan(matrix, runs)
-    failed = _run(config, matrix, runs)
+    failed = _run(config, matrix, runs, jobs)
     print(_written(write_report(matrix, out, limits), out or matrix.output_dir))
     if failed:
         print(f"{len(failed)} of {len(runs)} runs are not finished: {', '.join(run.name for run in failed)}")
         raise typer.Exit(1)
 
 
-def _run(config: str, matrix: Matrix, runs: list[Run]) -> list[Run]:
+def _run(config: str, matrix: Matrix, runs: list[Run], jobs: int) -> list[Run]:
     """Check what is not finished, and run it; what failed."""
     from riftk.comparing.running import holding, run_all
     from riftk.runs import run_module
@@ -90,7 +93,7 @@ def _run(config: str, matrix: Matrix, runs: list[Run]) -> list[Run]:
         asked = [f"--seeds={','.join(map(str, matrix.seeds))}", f"--launcher={shlex.join(matrix.launcher)}"]
         asked += [f"--only={','.join(dict.fromkeys(run.cell for run in todo))}"]
         run_module(["riftk.cli", "compare", config, *asked, "--dry-run"], "the check of the configurations")
-        return run_all(matrix, runs)
+        return run_all(matrix, runs, jobs)
 
 
 def _show_plan(matrix: Matrix, runs: list[Run]) -> None:

@@ -1,4 +1,4 @@
-"""Run what is not finished, one run after the other, each a recipe in its own process with its own log."""
+"""Run what is not finished, each run a recipe in its own process with its own log, some side by side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from riftk.comparing.matrix import Matrix
@@ -18,27 +20,51 @@ from riftk.runs import RunError, RunFolder
 TAIL = 20  # lines of a failed run's log that are shown
 
 
-def run_all(matrix: Matrix, runs: Sequence[Run]) -> list[Run]:
+def run_all(matrix: Matrix, runs: Sequence[Run], jobs: int = 1) -> list[Run]:
     """Start every run that is not finished; return those that failed, or could not start because one failed.
 
     Args:
         matrix: the comparison.
-        runs: in an order in which each stands behind those that it needs.
+        runs: with all that they need. The first is the starting checkpoint's, which may measure word limits
+            for the others: they wait for it.
+        jobs: how many run at a time, each with its share of the processors.
     """
-    failed: list[Run] = []
-    for number, run in enumerate(runs, 1):
-        where = f"[{number}/{len(runs)}] {run.name}"
-        if run.is_finished:
-            print(f"{where}: finished", flush=True)
-        elif run.before is not None and not run.before.is_finished:
-            failed.append(run)
-            print(f"{where}: not started, because {run.before.name} failed", flush=True)
-        elif not _run(matrix, run, where):
-            failed.append(run)
-    return failed
+    places = {run.folder: f"[{number}/{len(runs)}] {run.name}" for number, run in enumerate(runs, 1)}
+    by_folder = {run.folder: run for run in runs}
+    order = TopologicalSorter({run.folder: _awaited(run, runs[0]) for run in runs})
+    order.prepare()
+    failed = set()
+    with ThreadPoolExecutor(jobs) as pool:
+        going: dict[Future[bool], Path] = {}
+        while order.is_active():
+            for folder in order.get_ready():
+                going[pool.submit(_settle, matrix, by_folder[folder], places[folder], jobs)] = folder
+            for future in wait(going, return_when=FIRST_COMPLETED).done:
+                folder = going.pop(future)
+                order.done(folder)
+                if not future.result():
+                    failed.add(folder)
+    return [run for run in runs if run.folder in failed]
 
 
-def _run(matrix: Matrix, run: Run, where: str) -> bool:
+def _awaited(run: Run, first: Run) -> set[Path]:
+    """The folders of the runs that have to end before one can start."""
+    before = {run.before.folder} if run.before else set()
+    return (before | {first.folder}) - {run.folder}
+
+
+def _settle(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
+    """Start a run if it has to and can be; whether it is finished then."""
+    if run.is_finished:
+        print(f"{where}: finished", flush=True)
+        return True
+    if run.before is not None and not run.before.is_finished:
+        print(f"{where}: not started, because {run.before.name} failed", flush=True)
+        return False
+    return _run(matrix, run, where, jobs)
+
+
+def _run(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
     """Start a run and wait for it; whether it finished."""
     log, started = run.log(matrix), time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +74,7 @@ def _run(matrix: Matrix, run: Run, where: str) -> bool:
         start = file.tell()
         process = subprocess.run(
             command(matrix, run),
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # what is printed stands where it happened
+            env=_environment(jobs),
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
@@ -61,9 +87,17 @@ def _run(matrix: Matrix, run: Run, where: str) -> bool:
     with open(log, "rb") as file:
         file.seek(start)
         lines = file.read().decode("utf-8", "replace").splitlines()[-TAIL:]
-    print(f"{where}: FAILED with exit status {process.returncode} after {minutes:.1f} minutes; {log} ends:")
-    print("\n".join(f"    {line}" for line in lines), flush=True)
+    said = f"{where}: FAILED with exit status {process.returncode} after {minutes:.1f} minutes; {log} ends:"
+    print("\n".join([said, *(f"    {line}" for line in lines)]), flush=True)
     return False
+
+
+def _environment(jobs: int) -> dict[str, str]:
+    """A recipe's environment: what it prints stands where it happened; runs side by side share processors."""
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    if jobs > 1:
+        environment.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // jobs, 1)))
+    return environment
 
 
 def _lend_evaluation(run: Run) -> None:
