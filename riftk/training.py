@@ -62,6 +62,7 @@ class ProblemArguments:
     plain_share: float = option(0.1, "share of rows without an instruction")
     response_share: float = option(0.0, "share of rows with an instruction about the response")
     word_limits: list[int] = option([], "word limits of prompts to sample under; none: the published ones")
+    paraphrases: bool = option(True, "draw among all wordings of an instruction, or take the published one")
 
 
 @dataclass

@@ -139,6 +139,7 @@ def test_a_wheel_holds_code_configurations_templates_and_weights(wheel):
         "riftk/accelerate_configs/zero3.yaml",
         "riftk/report/templates/page.js",
         "riftk/tiny/weights/base/model.safetensors",
+        "riftk/tiny/weights/teacher/model.safetensors",
         "riftk/tiny/weights/weak/model.safetensors",
     ):
         assert wanted in names, wanted

@@ -23,7 +23,7 @@ from riftk.grading import grade, strip_answer_tags
 from riftk.tiny import benchmark, builder, corpus, problems, several
 
 WEIGHTS = Path(problems.__file__).parent / "weights"
-MODELS = ("base", "weak")
+MODELS = ("base", "teacher", "weak")
 
 
 # ------------------------------------------------------------------------------------------ problems
@@ -399,15 +399,30 @@ def accuracy(pairs) -> float:
     return sum(grade(c.response, row.answer, "number").correct for row, c in pairs) / len(pairs)
 
 
-def test_both_checkpoints_come_from_one_build():
-    texts = [(WEIGHTS / model / "tokenizer.json").read_text() for model in MODELS]
-    assert texts[0] == texts[1]
+def test_all_checkpoints_come_from_one_build():
+    assert len({(WEIGHTS / model / "tokenizer.json").read_text() for model in MODELS}) == 1
+
+
+def test_weights_stored_in_half_precision_are_loaded_as_float32():
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    for model in MODELS:
+        assert AutoModelForCausalLM.from_pretrained(WEIGHTS / model).dtype == torch.float32
 
 
 @pytest.mark.parametrize("temperature", [0, 1])
 def test_the_base_solves_problems_it_has_not_seen(temperature):
     rows = benchmark.load(plain=200, instructed=0).rows
     assert accuracy(answers("base", rows, temperature)) >= 0.85
+
+
+def test_the_teacher_is_right_more_often_in_traces_half_as_long_again():
+    rows = benchmark.load(plain=400, instructed=0).rows
+    base, teacher = answers("base", rows), answers("teacher", rows)
+    assert accuracy(teacher) > accuracy(base)
+    words = [sum(len(c.reasoning.split()) for _, c in pairs) for pairs in (base, teacher)]
+    assert words[1] >= 1.5 * words[0]
 
 
 def test_the_weak_checkpoint_is_weaker_but_not_lost():
@@ -435,9 +450,13 @@ BUILD = """
 import sys
 from dataclasses import asdict
 from riftk.runs import open_run
-from riftk.tiny.builder import Recipe, train_base
-recipe = Recipe(steps=60, batch_size=4, vocabulary=600, width=32, layers=1, save_steps=20, finishing_steps=20)
-train_base(open_run(sys.argv[1], asdict(recipe)), recipe)
+from riftk.tiny.builder import Recipe, train_base, train_teacher
+recipe = Recipe(
+    steps=60, batch_size=4, vocabulary=600, width=32, layers=1, save_steps=20, finishing_steps=20, teaching_steps=20
+)
+run = open_run(sys.argv[1], asdict(recipe))
+train_base(run, recipe)
+train_teacher(run, recipe)
 """
 
 
@@ -455,7 +474,8 @@ def test_a_killed_build_goes_on_and_ends_with_the_same_weights(tmp_path):
     broken.wait()
     assert not (tmp_path / "broken" / "base").exists(), "killed too late to prove anything"
     assert start_build(tmp_path / "broken").wait() == 0
-    whole, resumed = (
-        (tmp_path / name / "base" / "model.safetensors").read_bytes() for name in ("whole", "broken")
-    )
-    assert whole == resumed
+    for model in ("base", "teacher"):
+        whole, resumed = (
+            (tmp_path / name / model / "model.safetensors").read_bytes() for name in ("whole", "broken")
+        )
+        assert whole == resumed

@@ -1,4 +1,4 @@
-"""Builds the embedded model: tokenizer, chat template, training, and the two checkpoints that ship.
+"""Builds the embedded model: tokenizer, chat template, training, and the three checkpoints that ship.
 
 `riftk tiny build` calls `build`. Everything is seeded; a build that was stopped goes on at its last
 checkpoint and ends with the weights that an uninterrupted one would have had on the same machine.
@@ -16,7 +16,7 @@ from riftk.benchmarks import Benchmark
 from riftk.prompts import reasonif_prompt
 from riftk.runs import RunFolder, open_run
 
-from .corpus import Example, copying_drills, examples, sum_drills
+from .corpus import Example, copying_drills, examples, long_examples, sum_drills
 from .problems import NAME_ENDS, NAME_STARTS, names
 
 MAX_TOKENS = 256  # room for the longest text that the model writes
@@ -55,6 +55,7 @@ class Recipe:
         finishing_steps, finishing_rate, finishing_sums_share: a second cycle on new texts, with more sums:
             after the first one every error that is left is one of arithmetic.
         finishing_further: share of prompts of MathIF and of IFFR among the texts of the second cycle.
+        teaching_steps, teaching_rate: the teacher is the base after so many steps more, on long traces.
         batch_size: texts per step; no text is seen twice.
         learning_rate: peak of a cosine schedule.
         seed: of the corpus, the first weights and the order.
@@ -72,6 +73,8 @@ class Recipe:
     finishing_rate: float = 2e-3
     finishing_sums_share: float = 0.25
     finishing_further: float = 0.4
+    teaching_steps: int = 1500
+    teaching_rate: float = 1e-3
     batch_size: int = 16
     learning_rate: float = 3e-3
     seed: int = 0
@@ -83,12 +86,12 @@ class Recipe:
 
 
 def build(out_dir: Path | str, **settings: Any) -> Path:
-    """Build the embedded model in a folder: `base`, `weak` and a table of what they can do.
+    """Build the embedded model in a folder: `base`, `teacher`, `weak` and a table of what they can do.
 
     Started again on the same folder, a build goes on at its last checkpoint.
 
     Args:
-        out_dir: receives `base/`, `weak/`, the checkpoints of both cycles, `eval/` and `summary.md`.
+        out_dir: receives `base/`, `teacher/`, `weak/`, all checkpoints, `eval/` and `summary.md`.
         settings: fields of `Recipe`; those left out keep their defaults.
 
     Returns:
@@ -106,8 +109,10 @@ def build(out_dir: Path | str, **settings: Any) -> Path:
     run = open_run(out_dir, asdict(recipe))
     if not run.is_finished("train"):
         train_base(run, recipe)
+    if not run.is_finished("teacher"):
+        train_teacher(run, recipe)
     if not run.is_finished("weak"):
-        ship(choose_weak(run, recipe), run.path / "weak")
+        ship(choose_weak(run, recipe), run.path / "weak", half=True)
         run.mark_finished("weak")
     print(summary(run))
     return run.path / "base"
@@ -134,6 +139,29 @@ def train_base(run: RunFolder, recipe: Recipe) -> None:
     train(model, tokenizer, drilled(mix, tokenizer, finishing), second, finishing)
     ship(Path(second.last_checkpoint()), run.path / "base")
     run.mark_finished("train")
+
+
+def train_teacher(run: RunFolder, recipe: Recipe) -> None:
+    """Train the base on long traces without instructions, and save the result in `teacher/`."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    teaching = replace(
+        recipe,
+        steps=recipe.teaching_steps,
+        copying_steps=0,
+        copying_share=0.0,
+        sums_share=recipe.finishing_sums_share,
+        learning_rate=recipe.teaching_rate,
+        seed=recipe.seed + 2,
+    )
+    base = run.path / "base"
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    texts = long_examples(_later(teaching) - sum(_drill_counts(teaching)), teaching.seed)
+    third = RunFolder(run.path / "teaching", run.lock)
+    rows = drilled(texts, tokenizer, teaching)
+    train(AutoModelForCausalLM.from_pretrained(base), tokenizer, rows, third, teaching)
+    ship(Path(third.last_checkpoint()), run.path / "teacher", half=True)
+    run.mark_finished("teacher")
 
 
 def mixture(recipe: Recipe, further: float = 0.0) -> list[Example]:
@@ -356,14 +384,14 @@ def measure(model: Path, items: Benchmark, out: Path) -> dict[str, Any]:
 
 
 def summary(run: RunFolder) -> str:
-    """Evaluate both models on the test items and return a table (also in `summary.md`)."""
+    """Evaluate the models on the test items and return a table (also in `summary.md`)."""
     from .benchmark import load
 
     lines = [
         f"| {' | '.join(('model', *SUMMARISED.values()))} |",
         "|---" * (len(SUMMARISED) + 1) + "|",
     ]
-    for name in ("base", "weak"):
+    for name in ("base", "teacher", "weak"):
         figures = measure(run.path / name, load("test"), run.evaluation(name))
         lines.append(f"| {' | '.join((name, *(f'{figures[key]:.3f}' for key in SUMMARISED)))} |")
     table = "\n".join(lines) + "\n"
@@ -371,13 +399,23 @@ def summary(run: RunFolder) -> str:
     return table
 
 
-def ship(checkpoint: Path, out: Path) -> None:
-    """Save the model and tokenizer of a checkpoint, without the state of its training."""
+def ship(checkpoint: Path, out: Path, half: bool = False) -> None:
+    """Save the model and tokenizer of a checkpoint, without the state of its training.
+
+    Args:
+        checkpoint: folder of the trainer's.
+        out: folder to write to.
+        half: store the weights in half precision, in half the space; they are still loaded as float32.
+    """
+    from safetensors.torch import load_file, save_file
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(checkpoint)
     model.config.use_cache = True  # the trainer turns it off
     model.save_pretrained(out)
+    if half:
+        weights = {name: tensor.half() for name, tensor in load_file(out / "model.safetensors").items()}
+        save_file(weights, out / "model.safetensors", metadata={"format": "pt"})
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     for argument in ("is_local", "local_files_only"):  # how it was loaded here is nothing that it is
         tokenizer.init_kwargs.pop(argument, None)

@@ -35,6 +35,7 @@ from .problems import (
     Step,
     conclusion,
     generate_problems,
+    long_trace,
     reference_response,
     reference_trace,
 )
@@ -226,6 +227,19 @@ def examples(n: int, seed: int, further: float = 0.0) -> list[Example]:
             write = doubled_example if doubled.can_be_doubled(problem) else several_example
         texts.append(write(problem, rng))
     return texts
+
+
+def long_examples(n: int, seed: int) -> list[Example]:
+    """What the teacher learns: `n` problems of the training split with long traces and no instruction."""
+    rng = random.Random(f"long-{seed}")
+    return [
+        Example(
+            reasonif_prompt(problem.question),
+            " ".join(long_trace(problem, rng)),
+            f"{' '.join(reference_response(problem, rng))}\n\n<answer>{problem.answer}</answer>",
+        )
+        for problem in generate_problems("train", n, f"long-{seed}")
+    ]
 
 
 def copying_drills(n: int, words: Sequence[str], seed: int) -> list[Example]:

@@ -320,6 +320,26 @@ def reference_trace(problem: Problem, rng: random.Random) -> list[str]:
     ]
 
 
+def long_trace(problem: Problem, rng: random.Random) -> list[str]:
+    """Sentences of a solution twice as long: both steps are checked, and all is worked out once more."""
+    plan, first, second, check, last = reference_trace(problem, rng)
+    one, two = problem.steps
+    again = rng.choice(("Let me go over it again,", "Once more,", "Wait, let me do all of it again,"))
+    return [
+        plan,
+        first,
+        rng.choice(
+            (f"Let me check that, {one.check}, as before.", f"Wait, is that right? Yes, {one.check}.")
+        ),
+        second,
+        check,
+        f"{again} {one}.",
+        f"{rng.choice(('And then', 'After that,'))} {two}.",
+        rng.choice(("Both times it is the same.", f"The answer is {problem.answer} both times.")),
+        last,
+    ]
+
+
 def conclusion(problem: Problem, rng: random.Random, short: bool = False) -> str:
     """One sentence with the answer; of eight words when `short`."""
     opener = "So" if short else rng.choice(("So", "This means that"))
