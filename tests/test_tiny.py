@@ -452,7 +452,8 @@ from dataclasses import asdict
 from riftk.runs import open_run
 from riftk.tiny.builder import Recipe, train_base, train_teacher
 recipe = Recipe(
-    steps=60, batch_size=4, vocabulary=600, width=32, layers=1, save_steps=20, finishing_steps=20, teaching_steps=20
+    steps=60, batch_size=4, vocabulary=600, width=32, layers=1, save_steps=20, finishing_steps=20,
+    teaching_steps=20,
 )
 run = open_run(sys.argv[1], asdict(recipe))
 train_base(run, recipe)

@@ -321,7 +321,7 @@ def reference_trace(problem: Problem, rng: random.Random) -> list[str]:
 
 
 def long_trace(problem: Problem, rng: random.Random) -> list[str]:
-    """Sentences of a solution twice as long: both steps are checked, and all is worked out once more."""
+    """Sentences of a longer solution: both steps are checked, and all is worked out once more."""
     plan, first, second, check, last = reference_trace(problem, rng)
     one, two = problem.steps
     again = rng.choice(("Let me go over it again,", "Once more,", "Wait, let me do all of it again,"))
