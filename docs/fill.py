@@ -1,6 +1,6 @@
-"""Put the tables and pictures of a comparison into a page, between the marks that stand there for it.
+"""Put the tables and pictures of comparisons into a page, between the marks that stand there for it.
 
-    python docs/fill.py runs/lab/compare.md docs/lab.md
+    python docs/fill.py docs/lab.md runs/lab/compare.md
 
 Pictures are copied to `images/` beside the page. What stood between the marks before is replaced.
 """
@@ -14,11 +14,17 @@ from pathlib import Path
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 # Sections of a comparison that a page shows, by how their headings begin; the report itself has all of them.
-SHOWN = ("Following, robust rules", "Accuracy, joint and length", "Differences from")
+SHOWN = (
+    "Following, robust",
+    "Accuracy, joint",
+    "Differences from",
+    "Following in the reasoning",
+    "Answers that",
+)
 _PICTURE = re.compile(r"(!\[[^\]]*\]\()([^)]+)\)")
 
 
-def fill(report: Path, page: Path) -> None:
+def fill(page: Path, *reports: Path) -> None:
     """Replace what is between the marks of `page`.
 
     Raises:
@@ -28,15 +34,20 @@ def fill(report: Path, page: Path) -> None:
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise ValueError(f"{page} needs one {BEGIN} and one {END}")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    sections = re.split(r"^## ", report.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    shown = "".join(f"### {section}" for section in sections if section.startswith(SHOWN))
+    shown = "\n\n".join(sections(report, page) for report in reports)
+    page.write_text(f"{before}{BEGIN}\n\n{shown}\n\n{END}{after}", encoding="utf-8")
+
+
+def sections(report: Path, page: Path) -> str:
+    """The sections of a report that a page shows; their pictures are copied to `images/` beside it."""
+    parts = re.split(r"^## ", report.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    shown = "".join(f"### {part}" for part in parts if part.startswith(SHOWN))
     images = page.parent / "images"
     images.mkdir(exist_ok=True)
     for _, name in _PICTURE.findall(shown):
         shutil.copy(report.parent / name, images / f"{page.stem}_{name}")
-    shown = _PICTURE.sub(rf"\1images/{page.stem}_\2)", shown)
-    page.write_text(f"{before}{BEGIN}\n\n{shown.strip()}\n\n{END}{after}", encoding="utf-8")
+    return _PICTURE.sub(rf"\1images/{page.stem}_\2)", shown).strip()
 
 
 if __name__ == "__main__":
-    fill(Path(sys.argv[1]), Path(sys.argv[2]))
+    fill(*map(Path, sys.argv[1:]))

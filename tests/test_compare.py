@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from riftk.cli import _dashes, app
 from riftk.comparing import running
+from riftk.comparing.checking import check_runs
 from riftk.comparing.matrix import Matrix, read_matrix
 from riftk.comparing.plan import (
     Run,
@@ -33,11 +34,14 @@ from riftk.comparing.plan import (
     last_runs,
     needed,
     plan,
+    probe_command,
     shown_command,
 )
 from riftk.evaluation import evaluate
 from riftk.report.columns import BEST, LEADS, Column, columns, leaders
+from riftk.report import several
 from riftk.report.comparison import pareto_front
+from riftk.report.several import write_sides
 from riftk.report.sides import Side, side_difference
 from riftk.seeds import over_seeds, t_quantile
 from riftk.statistics import Difference, Estimate, proportion
@@ -189,6 +193,36 @@ def test_runs_that_exist_are_collected_over_seeds(tmp_path, monkeypatch):
     assert Path("out/compare_small.png").is_file()
 
 
+def test_sides_are_also_compared_with_others_than_the_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, many in {"base": 0, "control": 1, "rif": 3}.items():
+        make_evaluation(tmp_path / name, following(many))
+    runs = {name: name for name in ("base", "control", "rif")}
+    Path("matrix.yaml").write_text(
+        yaml.safe_dump({"output_dir": "out", "runs": runs, "against": ["control"]})
+    )
+    result = CliRunner().invoke(app, ["compare", "matrix.yaml"])
+    assert result.exit_code == 0, result.output
+    text = Path("out/compare.md").read_text()
+    from_base, from_control = text.split("## Differences from ")[1:]
+    assert from_base.startswith("base\n")
+    assert "| rif | +75.0 [" in from_base
+    assert from_control.startswith("control\n")
+    assert "| rif | +50.0 [" in from_control
+    assert "| control |" not in from_control.partition("\n## ")[0]
+
+
+def test_a_table_that_would_be_too_wide_is_one_for_each_task(tmp_path, monkeypatch):
+    for name, many in {"base": 0, "rif": 3}.items():
+        make_evaluation(tmp_path / name, following(many))
+    folders = {name: {0: tmp_path / name} for name in ("base", "rif")}
+    wide = write_sides(folders, tmp_path / "wide").read_text()
+    monkeypatch.setattr(several, "WIDEST", 3)
+    narrow = write_sides(folders, tmp_path / "narrow").read_text()
+    assert "On small:" not in wide
+    assert narrow.replace("On small:\n\n", "") == wide
+
+
 def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
     (tmp_path / "out").mkdir()
     report = tmp_path / "out" / "compare.md"
@@ -204,7 +238,7 @@ def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
     page = tmp_path / "docs" / "lab.md"
     page.parent.mkdir()
     page.write_text("# Lab\n\n<!-- measured: begin -->\n\nold\n\n<!-- measured: end -->\n\nAfter.\n")
-    command = [sys.executable, str(RECIPES.parent / "docs" / "fill.py"), str(report), str(page)]
+    command = [sys.executable, str(RECIPES.parent / "docs" / "fill.py"), str(page), str(report)]
     for _ in range(2):  # what stood there is replaced
         subprocess.run(command, check=True)
         assert page.read_text() == (
@@ -348,6 +382,8 @@ def test_word_limits_are_measured_once_and_are_those_of_every_run(tmp_path):
         ),
         ({"runs": {"rif": "runs/old"}}, "rif is a cell and a run"),
         ({"runs": {"old": []}}, "a list with one for each seed"),
+        ({"against": ["rof"]}, "against names 'rof', which is neither a cell nor a run"),
+        ({"probe": {"model": "x"}}, "model is said to riftk probe"),
     ],
 )
 def test_a_matrix_that_cannot_be_compared_is_refused(content, sentence, tmp_path):
@@ -402,6 +438,28 @@ def test_runs_stand_side_by_side_but_behind_what_they_need(jobs, tmp_path, monke
     assert min(jobs, 3) <= most <= jobs  # behind the first run: two of its cells, and the next seed's base
 
 
+def test_probes_are_part_of_a_run_and_their_options_are_checked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    matrix = read_matrix(written(tmp_path, probe={"tasks": "tiny", "limit": 8}))
+    base, rif, *_ = plan(matrix)
+    for run, model in ((base, matrix.model), (rif, f"{rif.folder}/final")):
+        said = probe_command(matrix, run)
+        assert said[said.index("probe") + 1 :][:5] == [
+            str(run.evaluation), "--model", model, "--out", str(run.folder / "probe"),
+        ]  # fmt: skip
+        assert said[-4:] == ["--tasks", "tiny", "--limit", "8"]
+    rif.folder.mkdir(parents=True)
+    (rif.folder / ".run.finished").touch()
+    assert rif.is_finished
+    assert not rif.is_complete
+    rif.probe.mkdir()
+    (rif.probe / "results.json").touch()
+    assert rif.is_complete
+    wrong = read_matrix(written(tmp_path, probe={"task": "tiny"}))
+    with pytest.raises(ValueError, match="riftk probe has no option 'task'"):
+        check_runs(wrong, [])
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_shipped_matrix_has_a_dry_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -450,7 +508,8 @@ def test_a_killed_comparison_goes_on_and_a_failing_cell_stops_no_other(tmp_path)
         "rif+rl": [{"rif": RIF, **short}, {**rl, "skip_preflight": True}],
     }
     settings = {"benchmarks": ["tiny", "tiny-mathif"], "eval_limit": 12, "batch_size": 12}
-    written(tmp_path, output_dir="lab", cells=cells, settings=settings)
+    probe = {"tasks": "tiny", "limit": 6, "max_tokens": 60, "batch_size": 32}
+    written(tmp_path, output_dir="lab", cells=cells, settings=settings, probe=probe)
     lab = tmp_path / "lab"
 
     process = start(tmp_path)
@@ -485,6 +544,8 @@ def test_a_killed_comparison_goes_on_and_a_failing_cell_stops_no_other(tmp_path)
     for column in ("HAcc (tiny-mathif)", "SAcc (tiny-mathif)", "Reasoning IFS (tiny)", "Accuracy (tiny)"):
         assert column in text
     assert (lab / "compare.html").is_file()
+    assert "compare_probe.md" in text
+    assert "| 0 % of the trace |" in (lab / "compare_probe.md").read_text()
     process = start(tmp_path, "--only", "rif+rl")
     said = process.communicate(timeout=300)[0]
     assert process.returncode == 0, said

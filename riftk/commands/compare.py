@@ -47,7 +47,7 @@ def compare(
 
     What is finished stays: the same command goes on where it was killed. A run that fails is reported with
     the end of its log, and the others go on; the exit status is then 1. The report holds whatever is
-    finished: compare.md, compare.html, compare.csv and pictures.
+    finished: compare.md, compare.html, compare.csv and pictures; compare_probe.md and so on for probes.
     """
     from riftk.comparing.matrix import check_seeds, read_matrix
     from riftk.comparing.plan import check_folders, needed
@@ -85,7 +85,7 @@ def _run(config: str, matrix: Matrix, runs: list[Run], jobs: int) -> list[Run]:
     from riftk.comparing.running import holding, run_all
     from riftk.runs import run_module
 
-    todo = [run for run in runs if not run.is_finished]
+    todo = [run for run in runs if not run.is_complete]
     if not todo:
         return []
     with holding(matrix.output_dir):
@@ -104,11 +104,11 @@ def _show_plan(matrix: Matrix, runs: list[Run]) -> None:
     if matrix.cells:
         print(f"{', '.join(matrix.cells)}; seeds {seeds}; all from {matrix.model}, in {matrix.output_dir}")
     for number, run in enumerate(runs, 1):
-        state = "finished" if run.is_finished else "begun" if run.folder.exists() else "to do"
+        state = "finished" if run.is_complete else "begun" if run.folder.exists() else "to do"
         print(f"[{number}/{len(runs)}] {run.name}: {state}\n    {shown_command(matrix, run)}")
     for name, folders in matrix.runs.items():
         print(f"{name}: collected from {', '.join(map(str, folders))}")
-    check_runs(matrix, [run for run in runs if not run.is_finished])
+    check_runs(matrix, [run for run in runs if not run.is_complete])
 
 
 def _collection(collect: list[str], out: Path) -> Matrix:

@@ -20,6 +20,7 @@ def check_runs(matrix: Matrix, runs: Sequence[Run]) -> None:
     Raises:
         ValueError, FileNotFoundError: the first mistake, with the name of the run.
     """
+    _check_probe(matrix)
     tried = set()
     for run in runs:
         if run.stage in tried:
@@ -32,6 +33,20 @@ def check_runs(matrix: Matrix, runs: Sequence[Run]) -> None:
         except SystemExit as error:  # how argparse refuses; what it said is on stderr
             raise ValueError(f"{run.name} ({run.step.config}): see above") from error
         print(f"{run.stage}: {'; '.join(found)}", flush=True)
+
+
+def _check_probe(matrix: Matrix) -> None:
+    """Raise `ValueError` where `riftk probe` has no such option."""
+    from typer.main import get_command
+
+    from riftk.cli import app
+
+    command = get_command(app).commands["probe"]  # type: ignore[attr-defined]
+    known = {option.name for option in command.params}
+    if unknown := [name for name in matrix.probe if name.replace("-", "_") not in known]:
+        raise ValueError(
+            f"probe: riftk probe has no option {unknown[0]!r}; it has {', '.join(sorted(known))}"
+        )
 
 
 def _dry_run(matrix: Matrix, run: Run) -> list[str]:

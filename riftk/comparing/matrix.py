@@ -15,6 +15,9 @@
           max_steps: 50          # an option of this recipe alone
     runs:                        # runs that exist already: a folder, or one for each seed
       published: runs/eval-published
+    against: [rif]               # what else the others are compared with, besides the first cell
+    probe:                       # options of `riftk probe`, run on what each cell ends with
+      tasks: tiny
 
 A configuration of a recipe is looked for beside the file, and then where the command was started.
 `extends: FILE` takes another matrix, of which this one says only what is different.
@@ -34,7 +37,8 @@ from riftk.paths import PACKAGE_SCHEME, resolve
 from riftk.training import read_config
 
 RECIPES = ("rif", "sft", "cold_rl")
-_KEYS = {"model_name_or_path", "output_dir", "seeds", "launcher", "settings", "cells", "runs"}
+_KEYS = {"model_name_or_path", "output_dir", "seeds", "launcher", "settings", "cells", "runs", "against",
+         "probe"}  # fmt: skip
 # What `riftk compare` says to a recipe itself.
 _TAKEN = ("model_name_or_path", "output_dir", "seed", "stages", "checkpoint", "dry_run", "config")
 _NAME = re.compile(r"[\w.+-]+")  # also a folder's
@@ -91,6 +95,8 @@ class Matrix:
         launcher: arguments of `accelerate launch`.
         cells: the chain of each, by name; the first is empty, the starting checkpoint itself.
         runs: folders of finished runs or evaluations by name, one for each seed.
+        against: further sides that the others are compared with.
+        probe: options of `riftk probe`; empty where nothing is probed.
     """
 
     output_dir: Path
@@ -99,6 +105,8 @@ class Matrix:
     launcher: tuple[str, ...] = ()
     cells: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)
     runs: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    against: tuple[str, ...] = ()
+    probe: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
@@ -134,6 +142,12 @@ def read_matrix(name: str) -> Matrix:
         raise ValueError(f"{path}: model_name_or_path is missing, the model that every cell starts from")
     if cells and not settings.get("benchmarks"):
         raise ValueError(f"{path}: settings name no benchmarks; every cell is asked the same ones")
+    against = tuple(content.get("against") or ())
+    if unknown := [name for name in against if name not in (*cells, *runs)]:
+        raise ValueError(f"{path}: against names {unknown[0]!r}, which is neither a cell nor a run")
+    probe = content.get("probe") or {}
+    if taken := sorted(probe.keys() & {"evaluation", "model", "out"}):
+        raise ValueError(f"{path}: {taken[0]} is said to riftk probe by riftk compare itself")
     matrix = Matrix(
         Path(content["output_dir"]),
         content.get("model_name_or_path") or "",
@@ -144,6 +158,8 @@ def read_matrix(name: str) -> Matrix:
             for name, chain in cells.items()
         },
         runs,
+        against,
+        probe,
     )
     return _with_base(matrix, path) if cells else matrix
 

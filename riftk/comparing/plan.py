@@ -23,11 +23,10 @@ from riftk.runs import RunFolder
 from riftk.stages import CALIBRATE
 from riftk.training import read_config
 
-# accelerate's launcher, which dies with the process that started it.
-_LAUNCHER = (
-    "from riftk.runs import die_with_parent; die_with_parent(); "
-    "from accelerate.commands.launch import main; main()"
-)
+# Programs that die with the process that started them: accelerate's launcher, and riftk itself.
+_DIES = "from riftk.runs import die_with_parent; die_with_parent(); "
+_LAUNCHER = f"{_DIES}from accelerate.commands.launch import main; main()"
+_RIFTK = f"{_DIES}from riftk.cli import main; main()"
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class Run:
         folder: its run folder.
         before: the run whose model it starts from; for the first of a chain the starting checkpoint's.
         cell: a cell that needs it.
+        probed: whether the traces of its model are probed.
     """
 
     stage: str
@@ -49,6 +49,7 @@ class Run:
     folder: Path
     before: Run | None
     cell: str
+    probed: bool = False
 
     @property
     def name(self) -> str:
@@ -64,10 +65,20 @@ class Run:
         return RunFolder(self.folder, None).evaluation("after" if self.trains else "before")
 
     @property
+    def probe(self) -> Path:
+        """The probe of the model that the run ends with, where there is one."""
+        return self.folder / "probe"
+
+    @property
     def is_finished(self) -> bool:
         run = RunFolder(self.folder, None)
         # Nothing is trained for the starting checkpoint: its report is the last that is made.
         return run.is_finished("run") if self.trains else (self.folder / "results.json").is_file()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is finished, and probed if it has to be."""
+        return self.is_finished and (not self.probed or (self.probe / "results.json").is_file())
 
     def log(self, matrix: Matrix) -> Path:
         return matrix.output_dir / "logs" / f"{self.stage}-seed-{self.seed}.log"
@@ -75,20 +86,20 @@ class Run:
 
 def plan(matrix: Matrix) -> list[Run]:
     """All runs of a matrix, one seed after the other, each behind those that it needs."""
-    names = _stage_names(matrix)
+    names, probed = _stage_names(matrix), bool(matrix.probe)
     runs = []
     for seed in matrix.seeds:
         made: dict[str, Run] = {}
-        base = Run(
-            matrix.base, _first_step(matrix), seed, _folder(matrix, matrix.base, seed), None, matrix.base
-        )
+        folder = _folder(matrix, matrix.base, seed)
+        base = Run(matrix.base, _first_step(matrix), seed, folder, None, matrix.base, probed)
         runs.append(base)
         for cell, chain in matrix.cells.items():
             before = base
             for end, step in enumerate(chain, 1):
                 name = names[_key(chain[:end])]
                 if name not in made:
-                    made[name] = Run(name, step, seed, _folder(matrix, name, seed), before, cell)
+                    folder = _folder(matrix, name, seed)
+                    made[name] = Run(name, step, seed, folder, before, cell, probed)
                     runs.append(made[name])
                 before = made[name]
     return runs
@@ -150,6 +161,14 @@ def command(matrix: Matrix, run: Run) -> list[str]:
     recipe = files("riftk.recipes") / f"{run.step.recipe}.py"
     launcher = [resolve(one) if one.startswith(PACKAGE_SCHEME) else one for one in matrix.launcher]
     return [sys.executable, "-c", _LAUNCHER, "--quiet", *launcher, str(recipe), *arguments(matrix, run)]
+
+
+def probe_command(matrix: Matrix, run: Run) -> list[str]:
+    """The command line that probes the model that a run ends with, behind the traces of its evaluation."""
+    model = str(run.folder / "final") if run.trains else matrix.model
+    options = {name.replace("_", "-"): value for name, value in matrix.probe.items()}
+    where = [str(run.evaluation), "--model", model, "--out", str(run.probe)]
+    return [sys.executable, "-c", _RIFTK, "probe", *where, *_flags(options)]
 
 
 def shown_command(matrix: Matrix, run: Run) -> str:

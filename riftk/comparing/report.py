@@ -29,11 +29,26 @@ def write_report(matrix: Matrix, out: Path | None = None, limits: Limits = LIMIT
         FileNotFoundError: a folder of `runs` holds no evaluation.
         ValueError: runs did not answer the same items under the same limits and rules.
     """
+    out = out or matrix.output_dir
     sides, missing = _finished(matrix)
     if len(sides) < 2 or (matrix.cells and matrix.base not in sides):
         return None
     notes = [f"Not finished, and therefore not in here: {', '.join(missing)}."] if missing else []
-    return write_sides(sides, out or matrix.output_dir, stem=STEM, notes=notes, limits=limits)
+    probes = _probes(matrix)
+    if len(probes) > 1 and matrix.base in probes:
+        write_sides(probes, out, stem=f"{STEM}_probe", against=matrix.against, limits=limits)
+        notes.append(f"What answers owe to the traces: {STEM}_probe.md.")
+    return write_sides(sides, out, stem=STEM, against=matrix.against, notes=notes, limits=limits)
+
+
+def _probes(matrix: Matrix) -> dict[str, dict[int, Path]]:
+    """Folders of finished probes by side and seed."""
+    last = last_runs(matrix) if matrix.probe and matrix.cells else {}
+    found = {
+        cell: {seed: run.probe for seed, run in runs.items() if run.is_complete}
+        for cell, runs in last.items()
+    }
+    return {cell: of_seeds for cell, of_seeds in found.items() if of_seeds}
 
 
 def _finished(matrix: Matrix) -> tuple[dict[str, dict[int, Path]], list[str]]:

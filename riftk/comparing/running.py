@@ -12,9 +12,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import IO
 
 from riftk.comparing.matrix import Matrix
-from riftk.comparing.plan import Run, command
+from riftk.comparing.plan import Run, command, probe_command
 from riftk.runs import RunError, RunFolder
 
 TAIL = 20  # lines of a failed run's log that are shown
@@ -55,7 +56,7 @@ def _awaited(run: Run, first: Run) -> set[Path]:
 
 def _settle(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
     """Start a run if it has to and can be; whether it is finished then."""
-    if run.is_finished:
+    if run.is_complete:
         print(f"{where}: finished", flush=True)
         return True
     if run.before is not None and not run.before.is_finished:
@@ -72,32 +73,34 @@ def _run(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
     _lend_evaluation(run)
     with open(log, "ab") as file:
         start = file.tell()
-        process = subprocess.run(
-            command(matrix, run),
-            env=_environment(jobs),
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        status = 0 if run.is_finished else _call(command(matrix, run), file, jobs)
+        if run.probed and not status:
+            status = _call(probe_command(matrix, run), file, jobs)
     minutes = (time.monotonic() - started) / 60
-    if process.returncode == 0 and run.is_finished:
+    if status == 0 and run.is_complete:
         print(f"{where}: finished after {minutes:.1f} minutes", flush=True)
         return True
     with open(log, "rb") as file:
         file.seek(start)
         lines = file.read().decode("utf-8", "replace").splitlines()[-TAIL:]
-    said = f"{where}: FAILED with exit status {process.returncode} after {minutes:.1f} minutes; {log} ends:"
+    said = f"{where}: FAILED with exit status {status} after {minutes:.1f} minutes; {log} ends:"
     print("\n".join([said, *(f"    {line}" for line in lines)]), flush=True)
     return False
 
 
-def _environment(jobs: int) -> dict[str, str]:
-    """A recipe's environment: what it prints stands where it happened; runs side by side share processors."""
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    if jobs > 1:
+def _call(arguments: Sequence[str], log: IO[bytes], jobs: int) -> int:
+    """Run a program whose output goes to a log; its exit status."""
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # what is printed stands where it happened
+    if jobs > 1:  # programs side by side share the processors
         environment.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // jobs, 1)))
-    return environment
+    return subprocess.run(
+        arguments,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        check=False,
+    ).returncode
 
 
 def _lend_evaluation(run: Run) -> None:

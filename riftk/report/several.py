@@ -12,6 +12,7 @@ from typing import Any
 
 from riftk.constraints.base import TARGETS
 from riftk.evaluation import sample_files
+from riftk.evaluation.probing import FIGURES, figure_rows
 from riftk.files import write_text
 from riftk.report.columns import ABILITY, BEST, FOLLOWING, LEADS, RULE, Column, columns, leaders
 from riftk.report.comparison import check_comparable, conclusion, keys_between, pareto_front
@@ -24,6 +25,9 @@ from riftk.report.sides import Side, side_differences
 from riftk.report.text import difference_cell, estimate_cell, inline, table
 from riftk.report.traces import LIMITS, Limits, collect_traces
 
+Differences = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by side, task and key
+
+WIDEST = 16  # columns of a table
 _MARKS = {BEST: "**", LEADS: "*"}
 _OVER_SEEDS = (
     "Figures are means over the seeds that are named. Their intervals add, as squares, what other items "
@@ -43,6 +47,7 @@ class Several:
         evaluations: each one's `results.json`; over several seeds with the means over them.
         differences: of each other one from the first, as `riftk.report.comparison.compare` gives them; empty
             where they are shown side by side only.
+        further: the same from other ones, by their name.
         obstacles: why they cannot be compared, one sentence each.
         notes: what else stands at the top, such as what is missing.
         plots: name of the picture of each task that has one.
@@ -51,7 +56,8 @@ class Several:
 
     sides: Mapping[str, Side]
     evaluations: Mapping[str, Mapping[str, Any]]
-    differences: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    differences: Differences = field(default_factory=dict)
+    further: Mapping[str, Differences] = field(default_factory=dict)
     obstacles: Sequence[str] = ()
     notes: Sequence[str] = ()
     plots: dict[str, str] = field(default_factory=dict)
@@ -107,6 +113,7 @@ def write_sides(
     out: str | Path,
     *,
     stem: str = "report",
+    against: Sequence[str] = (),
     notes: Sequence[str] = (),
     side_by_side: bool = False,
     limits: Limits = LIMITS,
@@ -118,13 +125,14 @@ def write_sides(
             are compared with.
         out: folder to write to.
         stem: beginning of the files' names.
+        against: further sides that the others are compared with.
         notes, side_by_side, limits: see `Several` and `write_comparison`; the page shows the samples of each
             side's first seed.
 
     Raises:
         ValueError: see `write_comparison`; `NotComparable` where items, limits or rules differ.
     """
-    data = collect_several(folders, notes=notes, side_by_side=side_by_side)
+    data = collect_several(folders, against=against, notes=notes, side_by_side=side_by_side)
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     for task in data.tasks:
@@ -148,7 +156,11 @@ class NotComparable(ValueError):
 
 
 def collect_several(
-    folders: Mapping[str, Mapping[int, Path]], *, notes: Sequence[str] = (), side_by_side: bool = False
+    folders: Mapping[str, Mapping[int, Path]],
+    *,
+    against: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    side_by_side: bool = False,
 ) -> Several:
     """The data of a report over several evaluation folders, by name and seed.
 
@@ -166,11 +178,15 @@ def collect_several(
                 raise NotComparable(str(error)) from error
             obstacles.append(str(error))
     evaluations = {name: side.merged() for name, side in sides.items()}
-    differences = {}
-    if not side_by_side:
-        base, *rest = sides
-        differences = {name: side_differences(sides[base], sides[name]) for name in rest}
-    return Several(sides, evaluations, differences, obstacles, notes)
+    base, *rest = sides
+    differences = {} if side_by_side else _from(sides, base, rest)
+    further = {} if side_by_side else {one: _from(sides, one, rest) for one in against if one in rest}
+    return Several(sides, evaluations, differences, further, obstacles, notes)
+
+
+def _from(sides: Mapping[str, Side], one: str, others: Sequence[str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Paired differences of others from one."""
+    return {name: side_differences(sides[one], sides[name]) for name in others if name != one}
 
 
 def name_evaluations(runs: Iterable[str | Path]) -> dict[str, Path]:
@@ -206,10 +222,11 @@ def render_several(data: Several) -> str:
     parts += _tables(data)
     for task in data.tasks:
         parts += _picture(data, task)
-    if data.differences:
-        parts += _gaps(data)
+    for name, differences in ({data.first: data.differences} | data.further).items():
+        parts += _gaps(data, name, differences)
     for task in data.tasks:
         parts += _following(data, task, _of(data, task))
+        parts += _probed(data, task, _of(data, task))
     parts += _published(data)
     parts += data.gallery.parts
     return "\n\n".join([*parts, *_provenance(data)]) + "\n"
@@ -238,10 +255,21 @@ def _tables(data: Several) -> list[str]:
     titles = {FOLLOWING: "Following, robust rules", ABILITY: "Accuracy, joint and length, robust rules"}
     for group, title in titles.items():
         if found := data.columns(group):
-            parts += [f"## {title}", _figures(data, found)]
+            parts.append(f"## {title}")
+            for heading, shown in _tables_of(found):
+                parts += [*heading, _figures(data, shown)]
     if data.differences and parts:
         parts.append(RULE)
     return parts
+
+
+def _tables_of(found: Sequence[Column]) -> list[tuple[list[str], list[Column]]]:
+    """Columns that stand in one table, with what stands above it: all of them, or where they are too many for
+    a page those of each task."""
+    if len(found) <= WIDEST:
+        return [([], list(found))]
+    tasks = list(dict.fromkeys(column.task for column in found))
+    return [([f"On {inline(task)}:"], [one for one in found if one.task == task]) for task in tasks]
 
 
 def _figures(data: Several, found: Sequence[Column]) -> str:
@@ -284,28 +312,35 @@ def _picture(data: Several, task: str) -> list[str]:
     ]
 
 
-def _gaps(data: Several) -> list[str]:
-    """What each changed against the first: in a sentence for each task, and in tables."""
-    parts = [f"## Differences from {inline(data.first)}"]
+def _gaps(data: Several, first: str, differences: Differences) -> list[str]:
+    """What each changed against one of them: in a sentence for each task, and in tables."""
+    if not differences:
+        return []
+    parts = [f"## Differences from {inline(first)}"]
     for task in data.tasks:
-        parts += _conclusions(data, task)
+        parts += _conclusions(data, task, differences)
     for group in (FOLLOWING, ABILITY):
-        if found := data.columns(group):
-            parts.append(_gap_table(data, found))
+        for heading, shown in _tables_of(data.columns(group)):
+            if shown:
+                parts += [*heading, _gap_table(data, shown, differences)]
     return parts
 
 
-def _gap_table(data: Several, found: Sequence[Column]) -> str:
+def _gap_table(
+    data: Several,
+    found: Sequence[Column],
+    differences: Differences,
+) -> str:
     rows = [
         [inline(name), *(difference_cell(gaps.get(one.task, {}).get(one.key), one.key) for one in found)]
-        for name, gaps in data.differences.items()
+        for name, gaps in differences.items()
     ]
     return table(_header(data, found), rows)
 
 
-def _conclusions(data: Several, task: str) -> list[str]:
-    """What each amounts to against the first. One sentence stands alone; several need names."""
-    said = {name: conclusion(gaps[task]) for name, gaps in data.differences.items() if task in gaps}
+def _conclusions(data: Several, task: str, differences: Differences) -> list[str]:
+    """What each amounts to against one of them. One sentence stands alone; several need names."""
+    said = {name: conclusion(gaps[task]) for name, gaps in differences.items() if task in gaps}
     if len(said) == 1:
         return [f"**{sentence}**" for sentence in said.values()]
     heading = [f"On {inline(task)}:"] if len(data.tasks) > 1 else []
@@ -330,14 +365,40 @@ def _following(data: Several, task: str, of_task: str) -> list[str]:
     return parts
 
 
+def _probed(data: Several, task: str, of_task: str) -> list[str]:
+    """What became of the answers behind changed traces, over all samples of a probe."""
+    parts = []
+    for title, rows in figure_rows(data.keys(task)).items():
+        of_all = [(label, key) for label, key in rows if key.partition("/")[0] in FIGURES]
+        body = [
+            [label, *(estimate_cell(data.estimate(name, task, key), key) for name in data.evaluations)]
+            for label, key in of_all
+        ]
+        parts += [f"## {title}{of_task}", table(["", *map(inline, data.evaluations)], body)]
+        if data.differences:
+            gaps = [
+                [label, *(difference_cell(one[task].get(key), key) for one in data.differences.values())]
+                for label, key in of_all
+            ]
+            parts += [
+                f"Differences from {inline(data.first)}:",
+                table(["", *map(inline, data.differences)], gaps),
+            ]
+    return parts
+
+
 def _published(data: Several) -> list[str]:
     """The same figures by each benchmark's published rules, to be held against its paper."""
     found = [column for group in (FOLLOWING, ABILITY) for column in data.columns(group, None)]
     if not found:
         return []
-    parts = ["## By the benchmarks' published rules", _figures(data, found)]
+    parts = ["## By the benchmarks' published rules"]
+    for heading, shown in _tables_of(found):
+        parts += [*heading, _figures(data, shown)]
     if data.differences:
-        parts += [f"Differences from {inline(data.first)}:", _gap_table(data, found)]
+        parts.append(f"Differences from {inline(data.first)}:")
+        for heading, shown in _tables_of(found):
+            parts += [*heading, _gap_table(data, shown, data.differences)]
     return parts
 
 
