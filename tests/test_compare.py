@@ -38,8 +38,8 @@ from riftk.comparing.plan import (
     shown_command,
 )
 from riftk.evaluation import evaluate
-from riftk.report.columns import BEST, LEADS, Column, columns, leaders
 from riftk.report import several
+from riftk.report.columns import BEST, LEADS, Column, columns, leaders
 from riftk.report.comparison import pareto_front
 from riftk.report.several import write_sides
 from riftk.report.sides import Side, side_difference
