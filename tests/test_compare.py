@@ -19,12 +19,14 @@ import pytest
 import yaml
 from launching import ENVIRONMENT, RECIPES
 from report_runs import BREAKS, ITEMS, KEEPS, SAMPLING, WRONG, make_evaluation
-from scripted import ScriptedEngine
+from scripted import CAPITAL, COMMA, ScriptedEngine, row, says
 from typer.testing import CliRunner
 
+from riftk.benchmarks import Benchmark
 from riftk.cli import _dashes, app
 from riftk.comparing import running
 from riftk.comparing.checking import check_runs
+from riftk.comparing.held_out import held_out_evaluations
 from riftk.comparing.matrix import Matrix, read_matrix
 from riftk.comparing.plan import (
     Run,
@@ -37,6 +39,7 @@ from riftk.comparing.plan import (
     probe_command,
     shown_command,
 )
+from riftk.comparing.report import write_report
 from riftk.evaluation import evaluate
 from riftk.report import several
 from riftk.report.columns import BEST, LEADS, Column, columns, leaders
@@ -223,6 +226,45 @@ def test_a_table_that_would_be_too_wide_is_one_for_each_task(tmp_path, monkeypat
     assert narrow.replace("On small:\n\n", "") == wide
 
 
+def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
+    """Two cells, each without one of two constraints: of each only what it was not trained on counts."""
+    rows = [row(f"p{n}") for n in range(2)]
+    rows += [
+        row(f"{kind}{n}", (id, "reasoning")) for kind, id in (("c", COMMA), ("u", CAPITAL)) for n in range(4)
+    ]
+    items = Benchmark("small", tuple(rows), rules="reasonif")
+
+    def ends(cell: Path, name: str, script: Callable[[str], str]) -> None:
+        evaluated = make_evaluation(cell / "eval" / name, script, items)
+        (evaluated.parents[1] / (".run.finished" if name == "after" else "results.json")).touch()
+
+    # Without commas it follows in one item of four about commas; all those about capitals do not count.
+    upper = says("FOUR, AND FIVE, MAKE NINE", "9")
+    scripts = {
+        "no-commas": lambda item: {"c0": KEEPS, "u": upper}.get(item if item == "c0" else item[0], BREAKS),
+        "no-capitals": lambda item: upper if item in ("u0", "u1") else BREAKS,
+    }
+    cells = {name: [{"rif": RIF, "num_rows": number}] for number, name in enumerate(scripts, 10)}
+    held_out = {"rif": {"no-commas": COMMA, "no-capitals": CAPITAL}}
+    matrix = read_matrix(written(tmp_path, output_dir=str(tmp_path / "lab"), cells=cells, held_out=held_out))
+    ends(tmp_path / "lab" / "base" / "seed-0", "before", lambda item: BREAKS)
+    for name, script in scripts.items():
+        assert held_out_evaluations(matrix).keys() <= {"base"}
+        ends(tmp_path / "lab" / name / "seed-0", "after", script)
+    found = held_out_evaluations(matrix)
+    assert list(found) == ["base", "rif"]
+    base, rif = (Side.read(found[name]) for name in found)
+    estimates = rif.first["estimates"]["small"]
+    assert estimates["reasoning_ifs,robust"]["value"] == pytest.approx(3 / 8)
+    assert estimates[f"reasoning_ifs/{COMMA},robust"]["value"] == pytest.approx(1 / 4)
+    assert "accuracy_plain,robust" not in estimates
+    assert side_difference(base, rif, "small", "reasoning_ifs,robust").value == pytest.approx(3 / 8)
+    write_report(matrix)
+    text = (tmp_path / "lab" / "compare_held_out.md").read_text()
+    assert "| rif | **37.5 %**" in text or "| rif | 37.5 %" in text
+    assert "left out of the training" in (tmp_path / "lab" / "compare.md").read_text()
+
+
 def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
     (tmp_path / "out").mkdir()
     report = tmp_path / "out" / "compare.md"
@@ -384,6 +426,9 @@ def test_word_limits_are_measured_once_and_are_those_of_every_run(tmp_path):
         ({"runs": {"old": []}}, "a list with one for each seed"),
         ({"against": ["rof"]}, "against names 'rof', which is neither a cell nor a run"),
         ({"probe": {"model": "x"}}, "model is said to riftk probe"),
+        ({"held_out": {"g": {"rof": COMMA}}}, "held_out names 'rof' for g, which is no cell"),
+        ({"held_out": {"g": {"rif": "no_comma"}}}, "held_out names 'no_comma', which is no constraint"),
+        ({"held_out": {"g": {"rif": COMMA}, "h": {"rif": CAPITAL}}}, "leave different constraints out"),
     ],
 )
 def test_a_matrix_that_cannot_be_compared_is_refused(content, sentence, tmp_path):
@@ -475,7 +520,8 @@ def test_every_shipped_matrix_has_a_dry_run(path, tmp_path, monkeypatch):
 def test_the_shipped_matrices_are_the_papers_tables_the_laboratory_and_the_evidence():
     cells = {path.stem: list(read_matrix(str(path)).cells) for path in SHIPPED}
     assert cells.keys() == {"evidence", "mathif_table4", "mathif_table5", "reasonif_table3", "tiny"}
-    assert cells["evidence"][:6] == ["base", "rif", *(f"rif-{control}" for control in CONTROLS)]
+    controls = [f"rif-{control}" for control in CONTROLS]
+    assert cells["evidence"][:8] == ["base", "rif", "paper", "metr", *controls]
     assert cells["mathif_table4"] == ["base", "sft", "sft+rl", "cold-rl", "cold-rl+format"]
     assert cells["mathif_table5"] == ["original", *(f"cold-rl-{length}k" for length in (1, 2, 4, 8))]
     assert cells["reasonif_table3"] == ["base", "rif", "rif-long"]
@@ -544,7 +590,7 @@ def test_a_killed_comparison_goes_on_and_a_failing_cell_stops_no_other(tmp_path)
     for column in ("HAcc (tiny-mathif)", "SAcc (tiny-mathif)", "Reasoning IFS (tiny)", "Accuracy (tiny)"):
         assert column in text
     assert (lab / "compare.html").is_file()
-    assert "compare_probe.md" in text
+    assert "What answers owe to the traces" in text
     assert "| 0 % of the trace |" in (lab / "compare_probe.md").read_text()
     process = start(tmp_path, "--only", "rif+rl")
     said = process.communicate(timeout=300)[0]

@@ -18,6 +18,8 @@
     against: [rif]               # what else the others are compared with, besides the first cell
     probe:                       # options of `riftk probe`, run on what each cell ends with
       tasks: tiny
+    held_out:                    # ways of training, in cells that leave one constraint out: held_out.py
+      rif: {without-capitals: change_case:english_capital, without-commas: punctuation:no_comma}
 
 A configuration of a recipe is looked for beside the file, and then where the command was started.
 `extends: FILE` takes another matrix, of which this one says only what is different.
@@ -33,12 +35,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from riftk.constraints import list_constraints
 from riftk.paths import PACKAGE_SCHEME, resolve
 from riftk.training import read_config
 
 RECIPES = ("rif", "sft", "cold_rl")
 _KEYS = {"model_name_or_path", "output_dir", "seeds", "launcher", "settings", "cells", "runs", "against",
-         "probe"}  # fmt: skip
+         "probe", "held_out"}  # fmt: skip
 # What `riftk compare` says to a recipe itself.
 _TAKEN = ("model_name_or_path", "output_dir", "seed", "stages", "checkpoint", "dry_run", "config")
 _NAME = re.compile(r"[\w.+-]+")  # also a folder's
@@ -97,6 +100,7 @@ class Matrix:
         runs: folders of finished runs or evaluations by name, one for each seed.
         against: further sides that the others are compared with.
         probe: options of `riftk probe`; empty where nothing is probed.
+        held_out: the constraint that each cell was trained without, by group of cells.
     """
 
     output_dir: Path
@@ -107,6 +111,7 @@ class Matrix:
     runs: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     against: tuple[str, ...] = ()
     probe: Mapping[str, Any] = field(default_factory=dict)
+    held_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
@@ -148,6 +153,8 @@ def read_matrix(name: str) -> Matrix:
     probe = content.get("probe") or {}
     if taken := sorted(probe.keys() & {"evaluation", "model", "out"}):
         raise ValueError(f"{path}: {taken[0]} is said to riftk probe by riftk compare itself")
+    held_out = content.get("held_out") or {}
+    _check_held_out(held_out, cells, path)
     matrix = Matrix(
         Path(content["output_dir"]),
         content.get("model_name_or_path") or "",
@@ -160,8 +167,19 @@ def read_matrix(name: str) -> Matrix:
         runs,
         against,
         probe,
+        held_out,
     )
     return _with_base(matrix, path) if cells else matrix
+
+
+def _check_held_out(held_out: Mapping[str, Any], cells: Mapping[str, Any], path: Path) -> None:
+    for name, group in held_out.items():
+        if unknown := [cell for cell in group if cell not in cells]:
+            raise ValueError(f"{path}: held_out names {unknown[0]!r} for {name}, which is no cell")
+        if wrong := [constraint for constraint in group.values() if constraint not in list_constraints()]:
+            raise ValueError(f"{path}: held_out names {wrong[0]!r}, which is no constraint")
+        if set(group.values()) != set(next(iter(held_out.values())).values()):
+            raise ValueError(f"{path}: the groups of held_out leave different constraints out; use the same")
 
 
 def check_seeds(seeds: Any) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from riftk.comparing.held_out import held_out_evaluations
 from riftk.comparing.matrix import Matrix
 from riftk.comparing.plan import last_runs
 from riftk.report import Limits
@@ -34,6 +35,11 @@ def write_report(matrix: Matrix, out: Path | None = None, limits: Limits = LIMIT
     if len(sides) < 2 or (matrix.cells and matrix.base not in sides):
         return None
     notes = [f"Not finished, and therefore not in here: {', '.join(missing)}."] if missing else []
+    held_out = held_out_evaluations(matrix)
+    if len(held_out) > 1:
+        _, *groups = held_out
+        write_sides(held_out, out, stem=f"{STEM}_held_out", against=groups[:1], limits=limits)
+        notes.append(f"Following of constraints that were left out of the training: {STEM}_held_out.md.")
     probes = _probes(matrix)
     if len(probes) > 1 and matrix.base in probes:
         write_sides(probes, out, stem=f"{STEM}_probe", against=matrix.against, limits=limits)
