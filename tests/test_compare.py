@@ -241,12 +241,17 @@ def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
     # Without commas it follows in one item of four about commas; all those about capitals do not count.
     upper = says("FOUR, AND FIVE, MAKE NINE", "9")
     scripts = {
-        "no-commas": lambda item: {"c0": KEEPS, "u": upper}.get(item if item == "c0" else item[0], BREAKS),
-        "no-capitals": lambda item: upper if item in ("u0", "u1") else BREAKS,
+        "rif-without-no_comma": lambda item: {"c0": KEEPS, "u": upper}.get(
+            item if item == "c0" else item[0], BREAKS
+        ),
+        "rif-without-english_capital": lambda item: upper if item in ("u0", "u1") else BREAKS,
     }
-    cells = {name: [{"rif": RIF, "num_rows": number}] for number, name in enumerate(scripts, 10)}
-    held_out = {"rif": {"no-commas": COMMA, "no-capitals": CAPITAL}}
-    matrix = read_matrix(written(tmp_path, output_dir=str(tmp_path / "lab"), cells=cells, held_out=held_out))
+    content = {"output_dir": str(tmp_path / "lab"), "cells": {"rif": [{"rif": RIF}]}}
+    leave_out = {"cells": ["rif"], "constraints": [COMMA, CAPITAL]}
+    matrix = read_matrix(written(tmp_path, **content, leave_out=leave_out, probe={"tasks": "tiny"}))
+    left = {run.stage: run.step.options.get("constraints") for run in plan(matrix)}
+    assert left == {"base": None, "rif": None, **dict(zip(scripts, ([CAPITAL], [COMMA]), strict=True))}
+    assert [run.stage for run in plan(matrix) if run.probed] == ["base", "rif"]
     ends(tmp_path / "lab" / "base" / "seed-0", "before", lambda item: BREAKS)
     for name, script in scripts.items():
         assert held_out_evaluations(matrix).keys() <= {"base"}
@@ -259,9 +264,13 @@ def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
     assert estimates[f"reasoning_ifs/{COMMA},robust"]["value"] == pytest.approx(1 / 4)
     assert "accuracy_plain,robust" not in estimates
     assert side_difference(base, rif, "small", "reasoning_ifs,robust").value == pytest.approx(3 / 8)
+    ends(tmp_path / "lab" / "rif" / "seed-0", "after", lambda item: KEEPS)
     write_report(matrix)
+    assert "without" not in (tmp_path / "lab" / "compare.md").read_text().partition("\n")[0]
+    trained = (tmp_path / "lab" / "compare_left_out.md").read_text()
+    assert f"# base, rif, {', '.join(scripts)}" in trained.replace("\\", "")
     text = (tmp_path / "lab" / "compare_held_out.md").read_text()
-    assert "| rif | **37.5 %**" in text or "| rif | 37.5 %" in text
+    assert "| rif | 37.5 %" in text.replace("*", "")
     assert "left out of the training" in (tmp_path / "lab" / "compare.md").read_text()
 
 
@@ -426,9 +435,13 @@ def test_word_limits_are_measured_once_and_are_those_of_every_run(tmp_path):
         ({"runs": {"old": []}}, "a list with one for each seed"),
         ({"against": ["rof"]}, "against names 'rof', which is neither a cell nor a run"),
         ({"probe": {"model": "x"}}, "model is said to riftk probe"),
-        ({"held_out": {"g": {"rof": COMMA}}}, "held_out names 'rof' for g, which is no cell"),
-        ({"held_out": {"g": {"rif": "no_comma"}}}, "held_out names 'no_comma', which is no constraint"),
-        ({"held_out": {"g": {"rif": COMMA}, "h": {"rif": CAPITAL}}}, "leave different constraints out"),
+        ({"leave_out": {"cells": ["rof"], "constraints": [COMMA, CAPITAL]}}, "leave_out names 'rof'"),
+        ({"leave_out": {"cells": ["base"], "constraints": [COMMA, CAPITAL]}}, "no cell that is trained"),
+        (
+            {"leave_out": {"cells": ["rif"], "constraints": ["no_comma"]}},
+            "'no_comma', which is no constraint",
+        ),
+        ({"leave_out": {"cells": ["rif"], "constraints": [COMMA]}}, "two constraints at least"),
     ],
 )
 def test_a_matrix_that_cannot_be_compared_is_refused(content, sentence, tmp_path):
@@ -521,6 +534,7 @@ def test_the_shipped_matrices_are_the_papers_tables_the_laboratory_and_the_evide
     cells = {path.stem: list(read_matrix(str(path)).cells) for path in SHIPPED}
     assert cells.keys() == {"evidence", "mathif_table4", "mathif_table5", "reasonif_table3", "tiny"}
     controls = [f"rif-{control}" for control in CONTROLS]
+    assert len(cells["evidence"]) == 12 + 4 * 5
     assert cells["evidence"][:8] == ["base", "rif", "paper", "metr", *controls]
     assert cells["mathif_table4"] == ["base", "sft", "sft+rl", "cold-rl", "cold-rl+format"]
     assert cells["mathif_table5"] == ["original", *(f"cold-rl-{length}k" for length in (1, 2, 4, 8))]

@@ -1,7 +1,7 @@
 """Following of constraints that were not trained: each is left out once, and the answers are put together.
 
-The cells of a group were trained in one way, each without one constraint. Of each only the items about the
-constraint that it never saw are taken. Together these are the items about all of them, as in
+A cell is trained again without one constraint, and without the next one, and so on. Of each of these only the
+items about the constraint that it never saw are taken. Together they are the items about all of them, as in
 cross-validation: an evaluation like any other, that reports and comparisons can read.
 """
 
@@ -24,25 +24,24 @@ FOLDER = "held_out"
 
 
 def held_out_evaluations(matrix: Matrix) -> dict[str, dict[int, Path]]:
-    """Put the evaluations of each group together, for every seed for which all of its cells are finished.
+    """What each cell follows that it was not trained on, for every seed for which its runs are finished.
 
     Returns:
-        Folders by group and seed, the starting checkpoint first; written to `held_out/` in the comparison's
-        folder, what was there is replaced.
+        Evaluation folders by cell and seed, the starting checkpoint first; they are written to `held_out/` in
+        the comparison's folder, and replace what was there.
     """
-    if not matrix.held_out:
-        return {}
-    last = last_runs(matrix)
-    every = sorted({constraint for cells in matrix.held_out.values() for constraint in cells.values()})
+    last = last_runs(matrix) if matrix.left_out else {}
+    constraints = list(dict.fromkeys(one for cells in matrix.left_out.values() for one in cells.values()))
+    groups = {cell: list(cells.items()) for cell, cells in matrix.left_out.items()}
+    if groups:
+        groups = {matrix.base: [(matrix.base, one) for one in constraints]} | groups
     found: dict[str, dict[int, Path]] = {}
-    groups = {matrix.base: [(matrix.base, constraint) for constraint in every]}
-    groups |= {name: list(cells.items()) for name, cells in matrix.held_out.items()}
     for name, cells in groups.items():
         for seed in matrix.seeds:
-            runs = [last[cell][seed] for cell, _ in cells]
-            if all(run.is_finished for run in runs):
-                parts = [(run.evaluation, of) for run, (_, of) in zip(runs, cells, strict=True)]
+            runs = [(last[cell][seed], without) for cell, without in cells]
+            if all(run.is_finished for run, _ in runs):
                 out = matrix.output_dir / FOLDER / name / f"seed-{seed}"
+                parts = [(run.evaluation, without) for run, without in runs]
                 found.setdefault(name, {})[seed] = put_together(parts, out)
     return found
 

@@ -18,8 +18,9 @@
     against: [rif]               # what else the others are compared with, besides the first cell
     probe:                       # options of `riftk probe`, run on what each cell ends with
       tasks: tiny
-    held_out:                    # ways of training, in cells that leave one constraint out: held_out.py
-      rif: {without-capitals: change_case:english_capital, without-commas: punctuation:no_comma}
+    leave_out:                   # these cells again, without one of the constraints in turn: held_out.py
+      cells: [rif]
+      constraints: [change_case:english_capital, punctuation:no_comma]
 
 A configuration of a recipe is looked for beside the file, and then where the command was started.
 `extends: FILE` takes another matrix, of which this one says only what is different.
@@ -41,7 +42,7 @@ from riftk.training import read_config
 
 RECIPES = ("rif", "sft", "cold_rl")
 _KEYS = {"model_name_or_path", "output_dir", "seeds", "launcher", "settings", "cells", "runs", "against",
-         "probe", "held_out"}  # fmt: skip
+         "probe", "leave_out"}  # fmt: skip
 # What `riftk compare` says to a recipe itself.
 _TAKEN = ("model_name_or_path", "output_dir", "seed", "stages", "checkpoint", "dry_run", "config")
 _NAME = re.compile(r"[\w.+-]+")  # also a folder's
@@ -100,7 +101,7 @@ class Matrix:
         runs: folders of finished runs or evaluations by name, one for each seed.
         against: further sides that the others are compared with.
         probe: options of `riftk probe`; empty where nothing is probed.
-        held_out: the constraint that each cell was trained without, by group of cells.
+        left_out: further cells, by the cell that they are made of: the constraint that each does without.
     """
 
     output_dir: Path
@@ -111,12 +112,17 @@ class Matrix:
     runs: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     against: tuple[str, ...] = ()
     probe: Mapping[str, Any] = field(default_factory=dict)
-    held_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    left_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
         """Name of the cell that is the starting checkpoint."""
         return next(iter(self.cells))
+
+    @property
+    def whole(self) -> list[str]:
+        """The cells that leave nothing out."""
+        return [cell for cell in self.cells if not any(cell in group for group in self.left_out.values())]
 
 
 def read_matrix(name: str) -> Matrix:
@@ -153,8 +159,6 @@ def read_matrix(name: str) -> Matrix:
     probe = content.get("probe") or {}
     if taken := sorted(probe.keys() & {"evaluation", "model", "out"}):
         raise ValueError(f"{path}: {taken[0]} is said to riftk probe by riftk compare itself")
-    held_out = content.get("held_out") or {}
-    _check_held_out(held_out, cells, path)
     matrix = Matrix(
         Path(content["output_dir"]),
         content.get("model_name_or_path") or "",
@@ -167,19 +171,10 @@ def read_matrix(name: str) -> Matrix:
         runs,
         against,
         probe,
-        held_out,
     )
-    return _with_base(matrix, path) if cells else matrix
-
-
-def _check_held_out(held_out: Mapping[str, Any], cells: Mapping[str, Any], path: Path) -> None:
-    for name, group in held_out.items():
-        if unknown := [cell for cell in group if cell not in cells]:
-            raise ValueError(f"{path}: held_out names {unknown[0]!r} for {name}, which is no cell")
-        if wrong := [constraint for constraint in group.values() if constraint not in list_constraints()]:
-            raise ValueError(f"{path}: held_out names {wrong[0]!r}, which is no constraint")
-        if set(group.values()) != set(next(iter(held_out.values())).values()):
-            raise ValueError(f"{path}: the groups of held_out leave different constraints out; use the same")
+    if not cells:
+        return matrix
+    return _leaving_out(_with_base(matrix, path), content.get("leave_out") or {}, path)
 
 
 def check_seeds(seeds: Any) -> tuple[int, ...]:
@@ -208,6 +203,26 @@ def _with_base(matrix: Matrix, path: Path) -> Matrix:
                 "cells must answer the same items; give it once, under settings"
             )
     return replace(matrix, cells={base: (), **trained})
+
+
+def _leaving_out(matrix: Matrix, leave_out: Mapping[str, Any], path: Path) -> Matrix:
+    """The matrix with further cells that are trained without one of some constraints in turn."""
+    constraints = leave_out.get("constraints") or []
+    if wrong := [one for one in constraints if one not in list_constraints()]:
+        raise ValueError(f"{path}: leave_out names {wrong[0]!r}, which is no constraint")
+    if leave_out and len(set(constraints)) < 2:
+        raise ValueError(f"{path}: leave_out needs two constraints at least, each of which is left out once")
+    cells, left_out = dict(matrix.cells), {}
+    for cell in leave_out.get("cells") or []:
+        if cell not in matrix.cells or cell == matrix.base:
+            raise ValueError(f"{path}: leave_out names {cell!r}, which is no cell that is trained")
+        left_out[cell] = {f"{cell}-without-{one.partition(':')[2]}": one for one in constraints}
+        for name, one in left_out[cell].items():
+            others = [other for other in constraints if other != one]
+            cells[name] = tuple(
+                replace(step, options={**step.options, "constraints": others}) for step in matrix.cells[cell]
+            )
+    return replace(matrix, cells=cells, left_out=left_out)
 
 
 def _step(given: Any, settings: Mapping[str, Any], path: Path, cell: str) -> Step:

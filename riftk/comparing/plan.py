@@ -86,15 +86,15 @@ class Run:
 
 def plan(matrix: Matrix) -> list[Run]:
     """All runs of a matrix, one seed after the other, each behind those that it needs."""
-    names, probed = _stage_names(matrix), bool(matrix.probe)
+    names = _stage_names(matrix)
     runs = []
     for seed in matrix.seeds:
         made: dict[str, Run] = {}
         folder = _folder(matrix, matrix.base, seed)
-        base = Run(matrix.base, _first_step(matrix), seed, folder, None, matrix.base, probed)
+        base = Run(matrix.base, _first_step(matrix), seed, folder, None, matrix.base, bool(matrix.probe))
         runs.append(base)
         for cell, chain in matrix.cells.items():
-            before = base
+            before, probed = base, bool(matrix.probe) and cell in matrix.whole
             for end, step in enumerate(chain, 1):
                 name = names[_key(chain[:end])]
                 if name not in made:

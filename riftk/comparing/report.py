@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from riftk.comparing.held_out import held_out_evaluations
@@ -35,24 +35,39 @@ def write_report(matrix: Matrix, out: Path | None = None, limits: Limits = LIMIT
     if len(sides) < 2 or (matrix.cells and matrix.base not in sides):
         return None
     notes = [f"Not finished, and therefore not in here: {', '.join(missing)}."] if missing else []
+    for stem, (said, further, against) in _further(matrix, sides).items():
+        write_sides(further, out, stem=f"{STEM}_{stem}", against=against, limits=limits)
+        notes.append(f"{said}: {STEM}_{stem}.md.")
+    whole = {name: side for name, side in sides.items() if name in (*matrix.whole, *matrix.runs)}
+    return write_sides(whole, out, stem=STEM, against=matrix.against, notes=notes, limits=limits)
+
+
+def _further(
+    matrix: Matrix, sides: Mapping[str, Mapping[int, Path]]
+) -> dict[str, tuple[str, Mapping[str, Mapping[int, Path]], Sequence[str]]]:
+    """Further reports, where there is something to show: what each is about, its sides, what else the sides
+    are compared with."""
+    found: dict[str, tuple[str, Mapping[str, Mapping[int, Path]], Sequence[str]]] = {}
+    for cell, without in list(matrix.left_out.items())[:1]:
+        shown = {name: sides[name] for name in (matrix.base, cell, *without) if name in sides}
+        found["left_out"] = ("What was trained, and what was asked", shown, ())
     held_out = held_out_evaluations(matrix)
-    if len(held_out) > 1:
-        _, *groups = held_out
-        write_sides(held_out, out, stem=f"{STEM}_held_out", against=groups[:1], limits=limits)
-        notes.append(f"Following of constraints that were left out of the training: {STEM}_held_out.md.")
-    probes = _probes(matrix)
-    if len(probes) > 1 and matrix.base in probes:
-        write_sides(probes, out, stem=f"{STEM}_probe", against=matrix.against, limits=limits)
-        notes.append(f"What answers owe to the traces: {STEM}_probe.md.")
-    return write_sides(sides, out, stem=STEM, against=matrix.against, notes=notes, limits=limits)
+    found["held_out"] = (
+        "Following of constraints that were left out of the training",
+        held_out,
+        [*held_out][1:2],
+    )
+    found["probe"] = ("What answers owe to the traces", _probes(matrix), matrix.against)
+    return {stem: one for stem, one in found.items() if len(one[1]) > 1 and matrix.base in one[1]}
 
 
 def _probes(matrix: Matrix) -> dict[str, dict[int, Path]]:
     """Folders of finished probes by side and seed."""
     last = last_runs(matrix) if matrix.probe and matrix.cells else {}
     found = {
-        cell: {seed: run.probe for seed, run in runs.items() if run.is_complete}
-        for cell, runs in last.items()
+        cell: {seed: run.probe for seed, run in last[cell].items() if run.is_complete}
+        for cell in matrix.whole
+        if cell in last
     }
     return {cell: of_seeds for cell, of_seeds in found.items() if of_seeds}
 
