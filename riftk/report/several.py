@@ -27,7 +27,7 @@ from riftk.report.traces import LIMITS, Limits, collect_traces
 
 Differences = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by side, task and key
 
-WIDEST = 16  # columns of a table
+WIDEST = 8  # columns of a table
 _MARKS = {BEST: "**", LEADS: "*"}
 _OVER_SEEDS = (
     "Figures are means over the seeds that are named. Their intervals add, as squares, what other items "
