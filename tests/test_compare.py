@@ -246,17 +246,18 @@ def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
         ),
         "rif-without-english_capital": lambda item: upper if item in ("u0", "u1") else BREAKS,
     }
-    content = {"output_dir": str(tmp_path / "lab"), "cells": {"rif": [{"rif": RIF}]}}
-    leave_out = {"cells": ["rif"], "constraints": [COMMA, CAPITAL]}
-    matrix = read_matrix(written(tmp_path, **content, leave_out=leave_out, probe={"tasks": "tiny"}))
+    cells = {"rif": [{"rif": RIF, "constraints": [COMMA, CAPITAL]}]}
+    content = {"output_dir": str(tmp_path / "lab"), "cells": cells, "leave_out": ["rif"]}
+    matrix = read_matrix(written(tmp_path, **content, probe={"tasks": "tiny"}))
     left = {run.stage: run.step.options.get("constraints") for run in plan(matrix)}
-    assert left == {"base": None, "rif": None, **dict(zip(scripts, ([CAPITAL], [COMMA]), strict=True))}
-    assert [run.stage for run in plan(matrix) if run.probed] == ["base", "rif"]
+    of_rif = {"base": [COMMA, CAPITAL], "rif": [COMMA, CAPITAL]}
+    assert left == {**of_rif, **dict(zip(scripts, ([CAPITAL], [COMMA]), strict=True))}
+    assert [run.stage for run in plan(matrix) if run.probe_options] == ["base", "rif"]
     ends(tmp_path / "lab" / "base" / "seed-0", "before", lambda item: BREAKS)
     for name, script in scripts.items():
-        assert held_out_evaluations(matrix).keys() <= {"base"}
+        assert held_out_evaluations(matrix, tmp_path / "held_out").keys() <= {"base"}
         ends(tmp_path / "lab" / name / "seed-0", "after", script)
-    found = held_out_evaluations(matrix)
+    found = held_out_evaluations(matrix, tmp_path / "held_out")
     assert list(found) == ["base", "rif"]
     base, rif = (Side.read(found[name]) for name in found)
     estimates = rif.first["estimates"]["small"]
@@ -435,13 +436,19 @@ def test_word_limits_are_measured_once_and_are_those_of_every_run(tmp_path):
         ({"runs": {"old": []}}, "a list with one for each seed"),
         ({"against": ["rof"]}, "against names 'rof', which is neither a cell nor a run"),
         ({"probe": {"model": "x"}}, "model is said to riftk probe"),
-        ({"leave_out": {"cells": ["rof"], "constraints": [COMMA, CAPITAL]}}, "leave_out names 'rof'"),
-        ({"leave_out": {"cells": ["base"], "constraints": [COMMA, CAPITAL]}}, "no cell that is trained"),
+        ({"probe": ["tiny"]}, "probe takes options of riftk probe"),
+        ({"against": "rif"}, "against takes a list of different names"),
+        ({"leave_out": ["rif", "rif"]}, "leave_out takes a list of different names"),
+        ({"leave_out": ["rof"]}, "leave_out names 'rof', which is no cell that is trained"),
+        ({"leave_out": ["base"], "cells": {**CELLS, "base": []}}, "'base', which is no cell that is trained"),
         (
-            {"leave_out": {"cells": ["rif"], "constraints": ["no_comma"]}},
-            "'no_comma', which is no constraint",
+            {"leave_out": ["x"], "cells": {"x": [{"rif": RIF, "constraints": [COMMA]}]}},
+            "two constraints or more",
         ),
-        ({"leave_out": {"cells": ["rif"], "constraints": [COMMA]}}, "two constraints at least"),
+        (
+            {"leave_out": ["rif"], "cells": {**CELLS, "rif-without-no_comma": [{"rif": RIF}]}},
+            "would have taken names",
+        ),
     ],
 )
 def test_a_matrix_that_cannot_be_compared_is_refused(content, sentence, tmp_path):
@@ -511,11 +518,26 @@ def test_probes_are_part_of_a_run_and_their_options_are_checked(tmp_path, monkey
     assert rif.is_finished
     assert not rif.is_complete
     rif.probe.mkdir()
-    (rif.probe / "results.json").touch()
+    rif.mark_probed()
     assert rif.is_complete
-    wrong = read_matrix(written(tmp_path, probe={"task": "tiny"}))
-    with pytest.raises(ValueError, match="riftk probe has no option 'task'"):
-        check_runs(wrong, [])
+    other = read_matrix(written(tmp_path, probe={"tasks": "tiny", "limit": 9}))
+    (rif.folder / "config.yaml").write_text("seed: 0\n")
+    with pytest.raises(ValueError, match="was made with other options"):
+        check_folders(plan(other))
+
+
+@pytest.mark.parametrize(
+    ("probe", "sentence"),
+    [
+        ({"task": "tiny"}, "No such option: --task"),
+        ({"limit": "many"}, "unable to parse string as an integer"),
+        ({"tasks": ["tiny", "tiny-mathif"]}, "there is no task 'tiny-mathif'; the benchmarks' are tiny"),
+    ],
+)
+def test_options_of_a_probe_are_tried_before_anything_runs(probe, sentence, tmp_path):
+    matrix = read_matrix(written(tmp_path, probe=probe))
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        check_runs(matrix, plan(matrix))
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

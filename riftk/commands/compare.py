@@ -47,7 +47,7 @@ def compare(
 
     What is finished stays: the same command goes on where it was killed. A run that fails is reported with
     the end of its log, and the others go on; the exit status is then 1. The report holds whatever is
-    finished: compare.md, compare.html, compare.csv and pictures; compare_probe.md and so on for probes.
+    finished: compare.md, compare.html, compare.csv and pictures, and what is named in compare.md besides.
     """
     from riftk.comparing.matrix import check_seeds, read_matrix
     from riftk.comparing.plan import check_folders, needed

@@ -6,9 +6,11 @@ import io
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
+from typing import Any
 
+from riftk.benchmarks import load_benchmark
 from riftk.comparing.matrix import Matrix
-from riftk.comparing.plan import Run, arguments
+from riftk.comparing.plan import Run, arguments, probe_arguments
 
 
 def check_runs(matrix: Matrix, runs: Sequence[Run]) -> None:
@@ -20,7 +22,8 @@ def check_runs(matrix: Matrix, runs: Sequence[Run]) -> None:
     Raises:
         ValueError, FileNotFoundError: the first mistake, with the name of the run.
     """
-    _check_probe(matrix)
+    if matrix.probe and runs:
+        _check_probe(matrix, runs[0])
     tried = set()
     for run in runs:
         if run.stage in tried:
@@ -35,18 +38,23 @@ def check_runs(matrix: Matrix, runs: Sequence[Run]) -> None:
         print(f"{run.stage}: {'; '.join(found)}", flush=True)
 
 
-def _check_probe(matrix: Matrix) -> None:
-    """Raise `ValueError` where `riftk probe` has no such option."""
+def _check_probe(matrix: Matrix, run: Run) -> None:
+    """Raise `ValueError` where `riftk probe` does not take the options, or there is no such task."""
+    from typer import BadParameter
     from typer.main import get_command
 
     from riftk.cli import app
 
+    usage_error: Any = BadParameter.__base__  # click's, or that of typer's own copy of click
     command = get_command(app).commands["probe"]  # type: ignore[attr-defined]
-    known = {option.name for option in command.params}
-    if unknown := [name for name in matrix.probe if name.replace("-", "_") not in known]:
-        raise ValueError(
-            f"probe: riftk probe has no option {unknown[0]!r}; it has {', '.join(sorted(known))}"
-        )
+    try:
+        said = command.make_context("probe", probe_arguments(matrix, run)).params
+    except usage_error as error:
+        raise ValueError(f"probe: {error.format_message()}") from error
+    options = run.step.resolved()
+    asked = [load_benchmark(name, data_dir=options.get("data_dir")).name for name in options["benchmarks"]]
+    if unknown := [task for task in filter(None, said["tasks"].split(",")) if task not in asked]:
+        raise ValueError(f"probe: there is no task {unknown[0]!r}; the benchmarks' are {', '.join(asked)}")
 
 
 def _dry_run(matrix: Matrix, run: Run) -> list[str]:

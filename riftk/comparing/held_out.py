@@ -20,15 +20,17 @@ from riftk.evaluation.configuration import CONFIG, read_config
 from riftk.evaluation.files import once, write_sample
 from riftk.files import SURROGATES, write_json
 
-FOLDER = "held_out"
 
-
-def held_out_evaluations(matrix: Matrix) -> dict[str, dict[int, Path]]:
+def held_out_evaluations(matrix: Matrix, out: Path) -> dict[str, dict[int, Path]]:
     """What each cell follows that it was not trained on, for every seed for which its runs are finished.
 
+    Args:
+        matrix: the comparison.
+        out: folder to write to; what is in the way is replaced.
+
     Returns:
-        Evaluation folders by cell and seed, the starting checkpoint first; they are written to `held_out/` in
-        the comparison's folder, and replace what was there.
+        Evaluation folders by cell and seed, the starting checkpoint first. Nothing where no benchmark has
+        items about one of the constraints alone.
     """
     last = last_runs(matrix) if matrix.left_out else {}
     constraints = list(dict.fromkeys(one for cells in matrix.left_out.values() for one in cells.values()))
@@ -40,9 +42,10 @@ def held_out_evaluations(matrix: Matrix) -> dict[str, dict[int, Path]]:
         for seed in matrix.seeds:
             runs = [(last[cell][seed], without) for cell, without in cells]
             if all(run.is_finished for run, _ in runs):
-                out = matrix.output_dir / FOLDER / name / f"seed-{seed}"
                 parts = [(run.evaluation, without) for run, without in runs]
-                found.setdefault(name, {})[seed] = put_together(parts, out)
+                folder = put_together(parts, out / name / f"seed-{seed}")
+                if sample_files(folder):
+                    found.setdefault(name, {})[seed] = folder
     return found
 
 

@@ -16,11 +16,9 @@
     runs:                        # runs that exist already: a folder, or one for each seed
       published: runs/eval-published
     against: [rif]               # what else the others are compared with, besides the first cell
-    probe:                       # options of `riftk probe`, run on what each cell ends with
+    leave_out: [rif]             # these cells again, without one of their constraints in turn: held_out.py
+    probe:                       # options of `riftk probe`, run on what each other cell ends with
       tasks: tiny
-    leave_out:                   # these cells again, without one of the constraints in turn: held_out.py
-      cells: [rif]
-      constraints: [change_case:english_capital, punctuation:no_comma]
 
 A configuration of a recipe is looked for beside the file, and then where the command was started.
 `extends: FILE` takes another matrix, of which this one says only what is different.
@@ -31,12 +29,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from riftk.constraints import list_constraints
+from riftk.data_synth.rewriters import REASONIF_BY_RULE
 from riftk.paths import PACKAGE_SCHEME, resolve
 from riftk.training import read_config
 
@@ -76,6 +74,10 @@ class Step:
     def resolved(self) -> dict[str, Any]:
         """The configuration with its overrides."""
         return {**read_config(self.config), **self.options}
+
+    def constraints(self) -> tuple[str, ...]:
+        """What it trains on."""
+        return tuple(self.resolved().get("constraints") or REASONIF_BY_RULE)
 
     def item_options(self) -> dict[str, Any]:
         """Which items the recipe's evaluations ask, and how; an option that nobody names is None."""
@@ -153,12 +155,16 @@ def read_matrix(name: str) -> Matrix:
         raise ValueError(f"{path}: model_name_or_path is missing, the model that every cell starts from")
     if cells and not settings.get("benchmarks"):
         raise ValueError(f"{path}: settings name no benchmarks; every cell is asked the same ones")
-    against = tuple(content.get("against") or ())
+    against, leave_out = (_names(content, key, path) for key in ("against", "leave_out"))
     if unknown := [name for name in against if name not in (*cells, *runs)]:
         raise ValueError(f"{path}: against names {unknown[0]!r}, which is neither a cell nor a run")
     probe = content.get("probe") or {}
-    if taken := sorted(probe.keys() & {"evaluation", "model", "out"}):
+    if not isinstance(probe, Mapping):
+        raise ValueError(f"{path}: probe takes options of riftk probe, such as `tasks: tiny`; not {probe!r}")
+    if taken := sorted(probe.keys() & {"evaluation", "model", "out", "dry_run"}):
         raise ValueError(f"{path}: {taken[0]} is said to riftk probe by riftk compare itself")
+    if not cells and (probe or leave_out):
+        raise ValueError(f"{path}: probe and leave_out are about cells, and there are none")
     matrix = Matrix(
         Path(content["output_dir"]),
         content.get("model_name_or_path") or "",
@@ -174,7 +180,7 @@ def read_matrix(name: str) -> Matrix:
     )
     if not cells:
         return matrix
-    return _leaving_out(_with_base(matrix, path), content.get("leave_out") or {}, path)
+    return _leaving_out(_with_base(matrix, path), leave_out, path)
 
 
 def check_seeds(seeds: Any) -> tuple[int, ...]:
@@ -205,24 +211,34 @@ def _with_base(matrix: Matrix, path: Path) -> Matrix:
     return replace(matrix, cells={base: (), **trained})
 
 
-def _leaving_out(matrix: Matrix, leave_out: Mapping[str, Any], path: Path) -> Matrix:
-    """The matrix with further cells that are trained without one of some constraints in turn."""
-    constraints = leave_out.get("constraints") or []
-    if wrong := [one for one in constraints if one not in list_constraints()]:
-        raise ValueError(f"{path}: leave_out names {wrong[0]!r}, which is no constraint")
-    if leave_out and len(set(constraints)) < 2:
-        raise ValueError(f"{path}: leave_out needs two constraints at least, each of which is left out once")
+def _leaving_out(matrix: Matrix, leave_out: Sequence[str], path: Path) -> Matrix:
+    """The matrix with further cells: each of those named again, without one of its constraints in turn."""
     cells, left_out = dict(matrix.cells), {}
-    for cell in leave_out.get("cells") or []:
+    for cell in leave_out:
         if cell not in matrix.cells or cell == matrix.base:
             raise ValueError(f"{path}: leave_out names {cell!r}, which is no cell that is trained")
-        left_out[cell] = {f"{cell}-without-{one.partition(':')[2]}": one for one in constraints}
-        for name, one in left_out[cell].items():
-            others = [other for other in constraints if other != one]
+        trained = [step.constraints() for step in matrix.cells[cell]]
+        if any(set(one) != set(trained[0]) for one in trained) or len(trained[0]) < 2:
+            raise ValueError(f"{path}: {cell} must train on two constraints or more, each recipe on the same")
+        left_out[cell] = {f"{cell}-without-{one.partition(':')[2]}": one for one in trained[0]}
+        if len(left_out[cell]) < len(trained[0]) or left_out[cell].keys() & {*cells, *matrix.runs}:
+            raise ValueError(f"{path}: the cells that leave_out makes of {cell} would have taken names")
+        for name, without in left_out[cell].items():
+            others = [one for one in trained[0] if one != without]
             cells[name] = tuple(
                 replace(step, options={**step.options, "constraints": others}) for step in matrix.cells[cell]
             )
+    if len({frozenset(group.values()) for group in left_out.values()}) > 1:
+        raise ValueError(f"{path}: the cells of leave_out train on different constraints")
     return replace(matrix, cells=cells, left_out=left_out)
+
+
+def _names(content: Mapping[str, Any], key: str, path: Path) -> tuple[str, ...]:
+    """A list of names in a matrix."""
+    given = content.get(key) or []
+    if not isinstance(given, list) or len(set(map(str, given))) < len(given):
+        raise ValueError(f"{path}: {key} takes a list of different names, such as [rif]; not {given!r}")
+    return tuple(map(str, given))
 
 
 def _step(given: Any, settings: Mapping[str, Any], path: Path, cell: str) -> Step:

@@ -10,7 +10,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from typing import Any
 from riftk.benchmarks import takes_limits
 from riftk.benchmarks.limits import FILE, inherited_limits
 from riftk.comparing.matrix import Matrix, Step
+from riftk.files import write_json
 from riftk.paths import PACKAGE_SCHEME, resolve
-from riftk.runs import RunFolder
+from riftk.runs import RunFolder, flags
 from riftk.stages import CALIBRATE
 from riftk.training import read_config
 
@@ -27,6 +28,7 @@ from riftk.training import read_config
 _DIES = "from riftk.runs import die_with_parent; die_with_parent(); "
 _LAUNCHER = f"{_DIES}from accelerate.commands.launch import main; main()"
 _RIFTK = f"{_DIES}from riftk.cli import main; main()"
+_PROBED = "finished.json"  # options of a probe that ended well
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Run:
         folder: its run folder.
         before: the run whose model it starts from; for the first of a chain the starting checkpoint's.
         cell: a cell that needs it.
-        probed: whether the traces of its model are probed.
+        probe_options: how the traces of its model are probed; empty where they are not.
     """
 
     stage: str
@@ -49,7 +51,7 @@ class Run:
     folder: Path
     before: Run | None
     cell: str
-    probed: bool = False
+    probe_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -78,7 +80,16 @@ class Run:
     @property
     def is_complete(self) -> bool:
         """Whether it is finished, and probed if it has to be."""
-        return self.is_finished and (not self.probed or (self.probe / "results.json").is_file())
+        return self.is_finished and (not self.probe_options or self.probed_with() == dict(self.probe_options))
+
+    def mark_probed(self) -> None:
+        """Note that the probe succeeded, and its options."""
+        write_json(self.probe / _PROBED, self.probe_options)
+
+    def probed_with(self) -> dict[str, Any] | None:
+        """The options of its finished probe."""
+        file = self.probe / _PROBED
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
     def log(self, matrix: Matrix) -> Path:
         return matrix.output_dir / "logs" / f"{self.stage}-seed-{self.seed}.log"
@@ -86,20 +97,21 @@ class Run:
 
 def plan(matrix: Matrix) -> list[Run]:
     """All runs of a matrix, one seed after the other, each behind those that it needs."""
-    names = _stage_names(matrix)
+    names, whole = _stage_names(matrix), matrix.whole
     runs = []
     for seed in matrix.seeds:
         made: dict[str, Run] = {}
         folder = _folder(matrix, matrix.base, seed)
-        base = Run(matrix.base, _first_step(matrix), seed, folder, None, matrix.base, bool(matrix.probe))
+        base = Run(matrix.base, _first_step(matrix), seed, folder, None, matrix.base, matrix.probe)
         runs.append(base)
         for cell, chain in matrix.cells.items():
-            before, probed = base, bool(matrix.probe) and cell in matrix.whole
+            before = base
             for end, step in enumerate(chain, 1):
                 name = names[_key(chain[:end])]
                 if name not in made:
                     folder = _folder(matrix, name, seed)
-                    made[name] = Run(name, step, seed, folder, before, cell, probed)
+                    probe = matrix.probe if name in whole else {}
+                    made[name] = Run(name, step, seed, folder, before, cell, probe)
                     runs.append(made[name])
                 before = made[name]
     return runs
@@ -146,6 +158,8 @@ def check_folders(runs: Sequence[Run]) -> None:
                     f"{run.folder} was made with another configuration ({name}: {before[name]!r} -> "
                     f"{value!r}); choose another output_dir, or delete that folder"
                 )
+        if run.probe_options and run.probed_with() not in (None, dict(run.probe_options)):
+            raise ValueError(f"{run.probe} was made with other options; delete that folder")
 
 
 def _same(before: Any, now: Any) -> bool:
@@ -165,10 +179,14 @@ def command(matrix: Matrix, run: Run) -> list[str]:
 
 def probe_command(matrix: Matrix, run: Run) -> list[str]:
     """The command line that probes the model that a run ends with, behind the traces of its evaluation."""
+    return [sys.executable, "-c", _RIFTK, "probe", *probe_arguments(matrix, run)]
+
+
+def probe_arguments(matrix: Matrix, run: Run) -> list[str]:
+    """What `riftk probe` is told."""
     model = str(run.folder / "final") if run.trains else matrix.model
-    options = {name.replace("_", "-"): value for name, value in matrix.probe.items()}
     where = [str(run.evaluation), "--model", model, "--out", str(run.probe)]
-    return [sys.executable, "-c", _RIFTK, "probe", *where, *_flags(options)]
+    return [*where, *flags(run.probe_options)]
 
 
 def shown_command(matrix: Matrix, run: Run) -> str:
@@ -213,7 +231,10 @@ def _flags(options: Mapping[str, Any]) -> Iterator[str]:
 
 def _stage_names(matrix: Matrix) -> dict[str, str]:
     """A name for each different beginning of a chain: that of the cell that ends there, where one does."""
-    names = {_key(chain): cell for cell, chain in matrix.cells.items() if chain}
+    names: dict[str, str] = {}
+    for cell, chain in matrix.cells.items():
+        if chain:
+            names.setdefault(_key(chain), cell)
     for cell, chain in matrix.cells.items():
         for end in range(1, len(chain)):
             names.setdefault(_key(chain[:end]), f"{cell}.{end}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from riftk.comparing.held_out import held_out_evaluations
@@ -32,38 +33,44 @@ def write_report(matrix: Matrix, out: Path | None = None, limits: Limits = LIMIT
     """
     out = out or matrix.output_dir
     sides, missing = _finished(matrix)
-    if len(sides) < 2 or (matrix.cells and matrix.base not in sides):
+    whole = {name: side for name, side in sides.items() if name in (*matrix.whole, *matrix.runs)}
+    if len(whole) < 2 or (matrix.cells and matrix.base not in whole):
         return None
     notes = [f"Not finished, and therefore not in here: {', '.join(missing)}."] if missing else []
-    for stem, (said, further, against) in _further(matrix, sides).items():
-        write_sides(further, out, stem=f"{STEM}_{stem}", against=against, limits=limits)
-        notes.append(f"{said}: {STEM}_{stem}.md.")
-    whole = {name: side for name, side in sides.items() if name in (*matrix.whole, *matrix.runs)}
-    return write_sides(whole, out, stem=STEM, against=matrix.against, notes=notes, limits=limits)
+    further = []
+    for one in _further(matrix, sides, out):
+        write_sides(one.sides, out, stem=one.stem, against=one.against, notes=notes, limits=limits)
+        further.append(f"{one.about}: {one.stem}.md.")
+    return write_sides(whole, out, stem=STEM, against=matrix.against, notes=[*notes, *further], limits=limits)
 
 
-def _further(
-    matrix: Matrix, sides: Mapping[str, Mapping[int, Path]]
-) -> dict[str, tuple[str, Mapping[str, Mapping[int, Path]], Sequence[str]]]:
-    """Further reports, where there is something to show: what each is about, its sides, what else the sides
-    are compared with."""
-    found: dict[str, tuple[str, Mapping[str, Mapping[int, Path]], Sequence[str]]] = {}
-    for cell, without in list(matrix.left_out.items())[:1]:
+@dataclass(frozen=True)
+class Further:
+    """A report beside the main one: the beginning of its files' names, what it is about, and its sides."""
+
+    stem: str
+    about: str
+    sides: Mapping[str, Mapping[int, Path]]
+    against: Sequence[str] = ()
+
+
+def _further(matrix: Matrix, sides: Mapping[str, Mapping[int, Path]], out: Path) -> list[Further]:
+    """The reports beside the main one for which there is something to show."""
+    found = []
+    for number, (cell, without) in enumerate(matrix.left_out.items()):
         shown = {name: sides[name] for name in (matrix.base, cell, *without) if name in sides}
-        found["left_out"] = ("What was trained, and what was asked", shown, ())
-    held_out = held_out_evaluations(matrix)
-    found["held_out"] = (
-        "Following of constraints that were left out of the training",
-        held_out,
-        [*held_out][1:2],
-    )
-    found["probe"] = ("What answers owe to the traces", _probes(matrix), matrix.against)
-    return {stem: one for stem, one in found.items() if len(one[1]) > 1 and matrix.base in one[1]}
+        stem = f"{STEM}_left_out" + (f"_{cell}" if number else "")
+        found.append(Further(stem, f"What {cell} was trained on, and what it was asked", shown))
+    held_out = held_out_evaluations(matrix, out / "held_out")
+    said = "Following of constraints that were left out of the training"
+    found.append(Further(f"{STEM}_held_out", said, held_out, [*held_out][1:2]))
+    found.append(Further(f"{STEM}_probe", "What answers owe to the traces", _probes(matrix), matrix.against))
+    return [one for one in found if len(one.sides) > 1 and matrix.base in one.sides]
 
 
 def _probes(matrix: Matrix) -> dict[str, dict[int, Path]]:
     """Folders of finished probes by side and seed."""
-    last = last_runs(matrix) if matrix.probe and matrix.cells else {}
+    last = last_runs(matrix) if matrix.probe else {}
     found = {
         cell: {seed: run.probe for seed, run in last[cell].items() if run.is_complete}
         for cell in matrix.whole

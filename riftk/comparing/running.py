@@ -35,8 +35,9 @@ def run_all(matrix: Matrix, runs: Sequence[Run], jobs: int = 1) -> list[Run]:
     order = TopologicalSorter({run.folder: _awaited(run, runs[0]) for run in runs})
     order.prepare()
     failed = set()
-    with ThreadPoolExecutor(jobs) as pool:
-        going: dict[Future[bool], Path] = {}
+    going: dict[Future[bool], Path] = {}
+    pool = ThreadPoolExecutor(jobs)
+    try:
         while order.is_active():
             for folder in order.get_ready():
                 going[pool.submit(_settle, matrix, by_folder[folder], places[folder], jobs)] = folder
@@ -45,6 +46,8 @@ def run_all(matrix: Matrix, runs: Sequence[Run], jobs: int = 1) -> list[Run]:
                 order.done(folder)
                 if not future.result():
                     failed.add(folder)
+    finally:  # interrupted, nothing more is started
+        pool.shutdown(cancel_futures=True)
     return [run for run in runs if run.folder in failed]
 
 
@@ -74,8 +77,10 @@ def _run(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
     with open(log, "ab") as file:
         start = file.tell()
         status = 0 if run.is_finished else _call(command(matrix, run), file, jobs)
-        if run.probed and not status:
+        if run.probe_options and run.is_finished:
             status = _call(probe_command(matrix, run), file, jobs)
+            if not status:
+                run.mark_probed()
     minutes = (time.monotonic() - started) / 60
     if status == 0 and run.is_complete:
         print(f"{where}: finished after {minutes:.1f} minutes", flush=True)

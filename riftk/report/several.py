@@ -365,24 +365,22 @@ def _following(data: Several, task: str, of_task: str) -> list[str]:
     return parts
 
 
-def _probed(data: Several, task: str, of_task: str) -> list[str]:
+def _probed(data: Several, task: str, heading: str) -> list[str]:
     """What became of the answers behind changed traces, over all samples of a probe."""
     parts = []
-    for title, rows in figure_rows(data.keys(task)).items():
-        of_all = [(label, key) for label, key in rows if key.partition("/")[0] in FIGURES]
+    for title, figures in figure_rows(data.keys(task)).items():
+        of_all = [(label, key) for label, key in figures if key.partition("/")[0] in FIGURES]
         body = [
             [label, *(estimate_cell(data.estimate(name, task, key), key) for name in data.evaluations)]
             for label, key in of_all
         ]
-        parts += [f"## {title}{of_task}", table(["", *map(inline, data.evaluations)], body)]
+        parts += [f"## {title}{heading}", table(["", *map(inline, data.evaluations)], body)]
         if data.differences:
-            gaps = [
-                [label, *(difference_cell(one[task].get(key), key) for one in data.differences.values())]
-                for label, key in of_all
-            ]
+            gaps = [one.get(task, {}) for one in data.differences.values()]
+            rows = [[label, *(difference_cell(gap.get(key), key) for gap in gaps)] for label, key in of_all]
             parts += [
                 f"Differences from {inline(data.first)}:",
-                table(["", *map(inline, data.differences)], gaps),
+                table(["", *map(inline, data.differences)], rows),
             ]
     return parts
 
