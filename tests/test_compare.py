@@ -184,7 +184,7 @@ def test_runs_that_exist_are_collected_over_seeds(tmp_path, monkeypatch):
     assert "## Following, robust rules" in text
     assert "| rif | 87.5 %" in text.replace("*", "")
     assert "seeds: 0, 1" in text
-    assert "Beaten by no other in both accuracy and following: rif." in text
+    assert "Beaten by no other in both accuracy and reasoning IFS, by the figures alone: rif." in text
     with open("out/compare.csv", newline="") as file:
         lines = {(row["evaluation"], row["metric"], row["rules"]): row for row in csv.DictReader(file)}
     line = lines["rif", "reasoning_ifs", "robust"]

@@ -23,6 +23,8 @@ def from_folder(folder: Path, names: Sequence[str], parts: Sequence[str] = ()) -
     Raises:
         FileNotFoundError: there is neither.
     """
+    if folder.is_file():
+        raise FileNotFoundError(f"{folder} is a file; give the folder that it is in")
     for name in names:
         if (folder / name).is_file():
             return list(_read(folder / name)), f"file {name}"

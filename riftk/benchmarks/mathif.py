@@ -123,7 +123,8 @@ def _records(data_dir: str | Path | None, revision: str | None) -> tuple[list[di
         records, origin = from_folder(Path(data_dir), FILES, PARTS)
     else:
         advice = (
-            f"offline, put its {len(PARTS)} files ({PARTS[0]}, …) into a folder and give it as --data-dir"
+            f"offline, put {FILES[0]} or its {len(PARTS)} files ({PARTS[0]}, …) into a folder, and give the "
+            "folder as --data-dir"
         )
         records, origin = from_hub(DATASET, PARTS, revision, advice)
     check_columns(records, _COLUMNS, origin)

@@ -21,7 +21,7 @@ TrustRemoteCode = Annotated[bool, typer.Option(help="Run code that comes with th
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder with the benchmark's file; else the hub, content checked.")
 ]
-Limit = Annotated[int | None, typer.Option(help="Items per benchmark, stratified.")]
+Limit = Annotated[int | None, typer.Option(help="Items per benchmark, in proportion over kinds and sources.")]
 MaxTotalTokens = Annotated[
     int | None, typer.Option(help="Stop when this start has used so many tokens, prompts included.")
 ]

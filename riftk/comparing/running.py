@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -60,10 +61,10 @@ def _awaited(run: Run, first: Run) -> set[Path]:
 def _settle(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
     """Start a run if it has to and can be; whether it is finished then."""
     if run.is_complete:
-        print(f"{where}: finished", flush=True)
+        _say(f"{where}: finished")
         return True
     if run.before is not None and not run.before.is_finished:
-        print(f"{where}: not started, because {run.before.name} failed", flush=True)
+        _say(f"{where}: not started, because {run.before.name} failed")
         return False
     return _run(matrix, run, where, jobs)
 
@@ -72,7 +73,7 @@ def _run(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
     """Start a run and wait for it; whether it finished."""
     log, started = run.log(matrix), time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
-    print(f"{where}: started, log {log}", flush=True)
+    _say(f"{where}: started, log {log}")
     _lend_evaluation(run)
     with open(log, "ab") as file:
         start = file.tell()
@@ -83,13 +84,13 @@ def _run(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
                 run.mark_probed()
     minutes = (time.monotonic() - started) / 60
     if status == 0 and run.is_complete:
-        print(f"{where}: finished after {minutes:.1f} minutes", flush=True)
+        _say(f"{where}: finished after {minutes:.1f} minutes")
         return True
     with open(log, "rb") as file:
         file.seek(start)
         lines = file.read().decode("utf-8", "replace").splitlines()[-TAIL:]
     said = f"{where}: FAILED with exit status {status} after {minutes:.1f} minutes; {log} ends:"
-    print("\n".join([said, *(f"    {line}" for line in lines)]), flush=True)
+    _say("\n".join([said, *(f"    {line}" for line in lines)]))
     return False
 
 
@@ -106,6 +107,12 @@ def _call(arguments: Sequence[str], log: IO[bytes], jobs: int) -> int:
         stderr=subprocess.STDOUT,
         check=False,
     ).returncode
+
+
+def _say(text: str) -> None:
+    """Print in one piece, whatever other threads print."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def _lend_evaluation(run: Run) -> None:

@@ -422,6 +422,7 @@ def provenance(report: Report) -> str:
         f"- {packages}; checker {after['checker_version']}; riftk commit {after['git_hash'] or 'unknown'}"
     )
     lines.append(
+        "- A difference is over the items that have the figure on both sides, which may be fewer.\n"
         "- Intervals are 95 %: Wilson's for shares of items, Newcombe's for paired shares, and a bootstrap "
         "over items for everything else; p is McNemar's exact test, adjusted by Holm within a table of parts."
     )

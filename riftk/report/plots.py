@@ -101,7 +101,7 @@ def plot_trade_off(
             axis.annotate("", xy=places[name], xytext=places[first], arrowprops=_ARROW)
     front = [places[name] for name in pareto_front(places)]
     axis.plot(*zip(*front, strict=True), color=GREY, linestyle=":", linewidth=1.4, zorder=1, label="front")
-    accuracy, following = (_AXES[key.rpartition(",")[0]] for key in _keys(evaluations, task))
+    accuracy, following = trade_off_names(evaluations, task)
     axis.set(ylim=(-3, 103), xlabel=f"{accuracy}, %", ylabel=f"{following}, %")
     titled(axis, f"{task}: accuracy against following (95 % intervals)")
     plain(axis)
@@ -123,6 +123,12 @@ def trade_off_points(
         for name, estimates in found.items()
         if all(key in estimates and estimates[key]["value"] is not None for key in keys)
     }
+
+
+def trade_off_names(evaluations: Mapping[str, Mapping[str, Any]], task: str) -> tuple[str, str]:
+    """What accuracy and following are called, where there are any."""
+    accuracy, following = (_AXES[key.rpartition(",")[0]] for key in _keys(evaluations, task) or ())
+    return accuracy, following
 
 
 def _keys(evaluations: Mapping[str, Mapping[str, Any]], task: str) -> tuple[str, str] | None:

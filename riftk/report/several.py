@@ -20,7 +20,7 @@ from riftk.report.flat import render_csv
 from riftk.report.gallery import Gallery, make_gallery
 from riftk.report.html import render_page
 from riftk.report.markdown import provenance
-from riftk.report.plots import plot_trade_off, read_pictures, trade_off_points
+from riftk.report.plots import plot_trade_off, read_pictures, trade_off_names, trade_off_points
 from riftk.report.sides import Side, side_differences
 from riftk.report.text import difference_cell, estimate_cell, inline, table
 from riftk.report.traces import LIMITS, Limits, collect_traces
@@ -306,9 +306,11 @@ def _picture(data: Several, task: str) -> list[str]:
     points = trade_off_points(data.evaluations, task)
     places = {name: (one["value"], other["value"]) for name, (one, other) in points.items()}
     front = ", ".join(map(inline, pareto_front(places)))
+    accuracy, following = trade_off_names(data.evaluations, task)
     return [
         f"![Accuracy against following: {inline(task)}]({data.plots[task]})",
-        f"Beaten by no other in both accuracy and following{_of(data, task)}: {front}.",
+        f"Beaten by no other in both {accuracy} and {following}{_of(data, task)}, by the figures alone: "
+        f"{front}.",
     ]
 
 

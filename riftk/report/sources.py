@@ -47,12 +47,13 @@ def plot_targets(views: Mapping[str, View], task: str, path: Path) -> bool:
 def plot_correlation(views: Mapping[str, View], task: str, path: Path) -> bool:
     """Following against accuracy with the line of least squares, a panel for each evaluation and target
     (ReasonIF, Figures 5 and 9). False, and nothing drawn, below three sources."""
-    found = {}
+    found, rules = {}, set()
     for name, view in views.items():
         for target in TARGETS:
-            books = (f"{target},{rules}" for rules in (view.published, "robust"))
-            if known := next((view.correlations[key] for key in books if key in view.correlations), None):
-                found[f"{name}, {target}"] = (target, known)
+            books = (f"{target},{book}" for book in (view.published, "robust"))
+            if known := next((key for key in books if key in view.correlations), None):
+                found[f"{name}, {target}"] = (target, view.correlations[known])
+                rules.add(known.partition(",")[2])
     if not found:
         return False
     figure, axes = _panels(found)
@@ -72,7 +73,8 @@ def plot_correlation(views: Mapping[str, View], task: str, path: Path) -> bool:
             )
         axis.set(xlim=(-4, 104), ylim=(-4, 104), xlabel="accuracy, %", ylabel=f"{target} IFS, %")
         titled(axis, f"{name}: {_told(known['pearson'])}")
-    return _finish(figure, axes, path, f"{task}: following against accuracy by source, {_rules(views)}")
+    title = f"{task}: following against accuracy by source, rules {', '.join(sorted(rules))}"
+    return _finish(figure, axes, path, title)
 
 
 def _panels(found: Mapping[str, Any]) -> tuple[Any, list[Any]]:
