@@ -13,6 +13,12 @@ import sys
 from pathlib import Path
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+# What reports beside the main one are about, by how their names end.
+TITLES = {
+    "_left_out": "What was trained, and what was asked",
+    "_held_out": "Constraints that were left out of the training",
+    "_probe": "What answers owe to the traces",
+}
 # Sections of a comparison that a page shows, by how their headings begin; the report itself has all of them.
 SHOWN = (
     "Following, robust",
@@ -39,9 +45,13 @@ def fill(page: Path, *reports: Path) -> None:
 
 
 def sections(report: Path, page: Path) -> str:
-    """The sections of a report that a page shows; their pictures are copied to `images/` beside it."""
+    """The sections of a report that a page shows, under its title unless it is the main one; their pictures are
+    copied to `images/` beside the page."""
     parts = re.split(r"^## ", report.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    shown = "".join(f"### {part}" for part in parts if part.startswith(SHOWN))
+    title = next((title for end, title in TITLES.items() if report.stem.endswith(end)), None)
+    level = "####" if title else "###"
+    shown = f"### {title}\n\n" if title else ""
+    shown += "".join(f"{level} {part}" for part in parts if part.startswith(SHOWN))
     images = page.parent / "images"
     images.mkdir(exist_ok=True)
     for _, name in _PICTURE.findall(shown):

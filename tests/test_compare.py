@@ -474,6 +474,25 @@ def test_a_folder_of_another_configuration_is_not_taken_for_this_one(tmp_path, m
     assert "rif+rl/seed-0 was made with another configuration (max_steps: 5 -> 2)" in str(result.exception)
 
 
+def test_after_an_error_of_its_own_nothing_more_is_started(tmp_path, monkeypatch):
+    cells = {f"rif-{rows}": [{"rif": RIF, "num_rows": rows}] for rows in range(20, 30)}
+    runs = plan(read_matrix(written(tmp_path, output_dir=str(tmp_path / "lab"), cells=cells)))
+    began = []
+
+    def work(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
+        began.append(run.name)
+        if run.trains:
+            raise OSError("no space left on device")
+        run.folder.mkdir(parents=True)
+        (run.folder / "results.json").touch()
+        return True
+
+    monkeypatch.setattr(running, "_run", work)
+    with pytest.raises(OSError, match="no space left"):
+        running.run_all(read_matrix(str(tmp_path / "matrix.yaml")), runs, 1)
+    assert len(began) < len(runs)
+
+
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_runs_stand_side_by_side_but_behind_what_they_need(jobs, tmp_path, monkeypatch):
     cells = {"rif": [{"rif": RIF}], "rif+rl": [{"rif": RIF}, {"cold_rl": RL}], "rl": [{"cold_rl": RL}]}
