@@ -45,8 +45,8 @@ def fill(page: Path, *reports: Path) -> None:
 
 
 def sections(report: Path, page: Path) -> str:
-    """The sections of a report that a page shows, under its title unless it is the main one; their pictures are
-    copied to `images/` beside the page."""
+    """The sections of a report that a page shows, under the report's title unless it is the main one; their
+    pictures are copied to `images/` beside the page."""
     parts = re.split(r"^## ", report.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     title = next((title for end, title in TITLES.items() if report.stem.endswith(end)), None)
     level = "####" if title else "###"
