@@ -108,9 +108,9 @@ def test_data_that_has_changed_is_refused_unless_its_revision_is_named(hub, part
             "gated",
             r"asks for your consent: give it on https://huggingface.co/datasets/TingchenFu/MathIF, log in",
         ),
-        ("no file", r"could not be read from the hub .*offline, put its 15 files .* give it as --data-dir"),
-        ("gone", r"could not be read from the hub .*give it as --data-dir"),
-        (None, r"could not be read from the hub .*give it as --data-dir"),  # no such revision
+        ("no file", r"could not be read from the hub .*put mathif.jsonl or its 15 files .* as --data-dir"),
+        ("gone", r"could not be read from the hub .*give the folder as --data-dir"),
+        (None, r"could not be read from the hub .*give the folder as --data-dir"),  # no such revision
     ],
 )
 def test_a_refusal_says_what_to_do(hub, refuses, said):

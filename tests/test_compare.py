@@ -20,12 +20,13 @@ import yaml
 from launching import ENVIRONMENT, RECIPES
 from report_runs import BREAKS, ITEMS, KEEPS, SAMPLING, WRONG, make_evaluation
 from scripted import CAPITAL, COMMA, ScriptedEngine, row, says
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from riftk.benchmarks import Benchmark
 from riftk.cli import _dashes, app
 from riftk.comparing import running
-from riftk.comparing.checking import check_runs
+from riftk.comparing.checking import check_probe
 from riftk.comparing.held_out import held_out_evaluations
 from riftk.comparing.matrix import Matrix, read_matrix
 from riftk.comparing.plan import (
@@ -556,7 +557,9 @@ def test_probes_are_part_of_a_run_and_their_options_are_checked(tmp_path, monkey
 def test_options_of_a_probe_are_tried_before_anything_runs(probe, sentence, tmp_path):
     matrix = read_matrix(written(tmp_path, probe=probe))
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        check_runs(matrix, plan(matrix))
+        check_probe(matrix, plan(matrix)[0], get_command(app).commands["probe"])
+    result = CliRunner().invoke(app, ["compare", str(tmp_path / "matrix.yaml"), "--dry-run"])
+    assert sentence in str(result.exception)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -95,7 +95,7 @@ def test_data_that_is_missing_or_has_changed_says_what_to_do(tmp_path, monkeypat
     with pytest.raises(FileNotFoundError, match=r"neither mathif\.jsonl nor 15 files gsm8k_single"):
         load_benchmark("mathif", data_dir=tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(FileNotFoundError, match=r"could not be read from the hub .*give it as --data-dir"):
+    with pytest.raises(FileNotFoundError, match=r"could not be read from the hub .*the folder as --data-dir"):
         load_benchmark("mathif")
     with pytest.raises(ValueError, match="is not the data set that was published"):
         check_hub("0" * 64, PUBLISHED_SHA, f"{DATASET}@abc", None)

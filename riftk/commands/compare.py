@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def compare(
+    context: typer.Context,
     config: Annotated[
         str | None, typer.Argument(help="YAML of the comparison, also pkg://riftk.recipes/configs/compare/….")
     ] = None,
@@ -72,7 +73,7 @@ def compare(
     runs = needed(matrix, names or list(matrix.cells)) if matrix.cells else []
     check_folders(runs)
     if dry_run:
-        return _show_plan(matrix, runs)
+        return _show_plan(matrix, runs, context.parent.command.commands["probe"])
     failed = _run(config, matrix, runs, jobs)
     print(_written(write_report(matrix, out, limits), out or matrix.output_dir))
     if failed:
@@ -96,8 +97,8 @@ def _run(config: str, matrix: Matrix, runs: list[Run], jobs: int) -> list[Run]:
         return run_all(matrix, runs, jobs)
 
 
-def _show_plan(matrix: Matrix, runs: list[Run]) -> None:
-    from riftk.comparing.checking import check_runs
+def _show_plan(matrix: Matrix, runs: list[Run], probe: Any) -> None:
+    from riftk.comparing.checking import check_probe, check_runs
     from riftk.comparing.plan import shown_command
 
     seeds = ", ".join(map(str, matrix.seeds))
@@ -108,6 +109,8 @@ def _show_plan(matrix: Matrix, runs: list[Run]) -> None:
         print(f"[{number}/{len(runs)}] {run.name}: {state}\n    {shown_command(matrix, run)}")
     for name, folders in matrix.runs.items():
         print(f"{name}: collected from {', '.join(map(str, folders))}")
+    if matrix.probe and runs:
+        check_probe(matrix, runs[0], probe)
     check_runs(matrix, [run for run in runs if not run.is_complete])
 
 

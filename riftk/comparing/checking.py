@@ -22,8 +22,6 @@ def check_runs(matrix: Matrix, runs: Sequence[Run]) -> None:
     Raises:
         ValueError, FileNotFoundError: the first mistake, with the name of the run.
     """
-    if matrix.probe and runs:
-        _check_probe(matrix, runs[0])
     tried = set()
     for run in runs:
         if run.stage in tried:
@@ -38,17 +36,22 @@ def check_runs(matrix: Matrix, runs: Sequence[Run]) -> None:
         print(f"{run.stage}: {'; '.join(found)}", flush=True)
 
 
-def _check_probe(matrix: Matrix, run: Run) -> None:
-    """Raise `ValueError` where `riftk probe` does not take the options, or there is no such task."""
-    from typer import BadParameter
-    from typer.main import get_command
+def check_probe(matrix: Matrix, run: Run, probe: Any) -> None:
+    """Try the options of a probe.
 
-    from riftk.cli import app
+    Args:
+        matrix: the comparison.
+        run: one of its runs.
+        probe: the command `riftk probe`.
+
+    Raises:
+        ValueError: the command does not take the options, or there is no such task.
+    """
+    from typer import BadParameter
 
     usage_error: Any = BadParameter.__base__  # click's, or that of typer's own copy of click
-    command = get_command(app).commands["probe"]  # type: ignore[attr-defined]
     try:
-        said = command.make_context("probe", probe_arguments(matrix, run)).params
+        said = probe.make_context("probe", probe_arguments(matrix, run)).params
     except usage_error as error:
         raise ValueError(f"probe: {error.format_message()}") from error
     options = run.step.resolved()
