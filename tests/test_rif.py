@@ -61,7 +61,7 @@ def test_a_finished_run_says_so_and_another_configuration_stops(run):
     assert "is finished" in again.stdout
     changed = launch(RECIPE, *SMALL, "--output_dir", str(run), "--learning_rate", "1e-5", cwd=run.parent)
     assert changed.returncode != 0
-    assert "learning_rate: 0.0003 -> 1e-05" in changed.stderr
+    assert "learning_rate: 0.001 -> 1e-05" in changed.stderr
 
 
 def test_a_mistake_under_the_launcher_is_no_stack_of_calls(tmp_path):
