@@ -94,6 +94,10 @@ def test_a_limit_keeps_pairs_of_forms_and_spreads_over_kinds(published):
 def test_data_that_is_missing_or_has_changed_says_what_to_do(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"neither mathif\.jsonl nor 15 files gsm8k_single"):
         load_benchmark("mathif", data_dir=tmp_path)
+    (tmp_path / "mathif.jsonl").touch()
+    with pytest.raises(FileNotFoundError, match="is a file; give the folder that it is in"):
+        load_benchmark("mathif", data_dir=tmp_path / "mathif.jsonl")
+    (tmp_path / "mathif.jsonl").unlink()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(FileNotFoundError, match=r"could not be read from the hub .*the folder as --data-dir"):
         load_benchmark("mathif")
