@@ -483,6 +483,7 @@ def test_after_an_error_of_its_own_nothing_more_is_started(tmp_path, monkeypatch
     def work(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
         began.append(run.name)
         if run.trains:
+            time.sleep(0.2)  # as long as it takes to notice the first error, many times over
             raise OSError("no space left on device")
         run.folder.mkdir(parents=True)
         (run.folder / "results.json").touch()
