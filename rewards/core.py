@@ -260,7 +260,7 @@ def _guarded(*arguments: Any) -> Score:
     """
     try:
         return _score_output(*arguments)
-    except Exception as error:
+    except Exception as error:  # the other completions of the step are judged, and this one earns None
         warn_once(f"judging {type(error).__name__}", f"a completion earns None: {error}", exc_info=True)
         return Score(error=f"{type(error).__name__}: {error}")
 

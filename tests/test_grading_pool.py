@@ -186,6 +186,15 @@ def test_a_batch_of_hanging_answers_is_given_up():
     assert "had lost 4" in outcomes[-1].fault
 
 
+def test_what_a_comparison_raises_is_logged_once_as_a_warning_and_the_next_is_compared(pool, caplog):
+    caplog.set_level("DEBUG", logger="riftk.grading.pool")
+    raised = [pool.map([("robust", "x", f"raise{n}")])[0] for n in range(3)]
+    assert all(outcome.fault for outcome in raised)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG", "DEBUG"]
+    assert "not compared, and taken as unequal: ('robust', 'x', 'raise0')" in caplog.text
+    assert pool.map([("robust", "y+3x", "3x+y")]) == [Outcome(True)]
+
+
 def test_equal_calls_are_made_once_and_remembered(pool):
     call = ("robust", "y+x", "x+y")
     assert pool.map([call] * 3) == [Outcome(True)] * 3

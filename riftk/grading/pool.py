@@ -101,6 +101,7 @@ class Pool:
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._known: dict[tuple[Any, ...], Outcome] = {}
+        self._noted: set[str] = set()
         self._has_started = False
 
     def map(self, calls: Iterable[tuple[Any, ...]]) -> list[Outcome]:
@@ -157,6 +158,8 @@ class Pool:
                 self._discard(worker)
             else:
                 self._put_back(worker)
+                if outcome.fault:
+                    self._note(call, outcome.fault)
                 return outcome
         return self._lost(batch, call, "it crashed its worker")
 
@@ -164,6 +167,14 @@ class Pool:
         batch.lost += 1
         _log.warning("not compared, and taken as unequal: %.200r (%s)", call, fault)
         return Outcome(fault=fault)
+
+    def _note(self, call: tuple[Any, ...], fault: str) -> None:
+        """Log what a comparison raised, the first of its kind as a warning."""
+        kind = fault.partition(":")[0]
+        with self._lock:
+            level = logging.DEBUG if kind in self._noted else logging.WARNING
+            self._noted.add(kind)
+        _log.log(level, "not compared, and taken as unequal: %.200r (%s)", call, fault)
 
     def _take(self) -> _Worker:
         with self._lock:
