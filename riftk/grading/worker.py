@@ -40,9 +40,7 @@ def main(function: str, seconds: str) -> None:
         signal.setitimer(signal.ITIMER_REAL, float(seconds))
         try:
             reply = {"value": call(*json.loads(line))}
-        except (
-            Exception
-        ) as fault:  # a library's, of any kind: the pool logs it, and goes on
+        except Exception as fault:  # a library's, of any kind: the pool logs it, and goes on
             reply = {"fault": f"{type(fault).__name__}: {fault}"[:_FAULT_CHARS]}
         signal.setitimer(signal.ITIMER_REAL, 0)
         _send(replies, reply)

@@ -267,7 +267,7 @@ def _tables_of(found: Sequence[Column]) -> list[tuple[list[str], list[Column]]]:
     """Columns that stand in one table, with what stands above it: all of them, or where they are too many for
     a page those of each task."""
     if len(found) <= WIDEST:
-        return [([], list(found))]
+        return [([], list(found))] if found else []
     tasks = list(dict.fromkeys(column.task for column in found))
     return [([f"On {inline(task)}:"], [one for one in found if one.task == task]) for task in tasks]
 
@@ -323,16 +323,11 @@ def _gaps(data: Several, first: str, differences: Differences) -> list[str]:
         parts += _conclusions(data, task, differences)
     for group in (FOLLOWING, ABILITY):
         for heading, shown in _tables_of(data.columns(group)):
-            if shown:
-                parts += [*heading, _gap_table(data, shown, differences)]
+            parts += [*heading, _gap_table(data, shown, differences)]
     return parts
 
 
-def _gap_table(
-    data: Several,
-    found: Sequence[Column],
-    differences: Differences,
-) -> str:
+def _gap_table(data: Several, found: Sequence[Column], differences: Differences) -> str:
     rows = [
         [inline(name), *(difference_cell(gaps.get(one.task, {}).get(one.key), one.key) for one in found)]
         for name, gaps in differences.items()
