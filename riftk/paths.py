@@ -33,3 +33,17 @@ def resolve(name: str) -> str:
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not _HUB_ID.fullmatch(name):
         raise FileNotFoundError(f"{name} does not exist; give a folder, a hub id or pkg://package/path")
     return name
+
+
+def final_model(name: str) -> str:
+    """The trained model where `name` is the run folder of a recipe, else `name` as it is.
+
+    Raises:
+        FileNotFoundError: a run folder whose training is not finished.
+    """
+    folder = Path(name)
+    if not (folder / "config.yaml").is_file() or (folder / "config.json").is_file():
+        return name
+    if not (folder / "final").is_dir():
+        raise FileNotFoundError(f"the run {name} holds no trained model; finish its training first")
+    return str(folder / "final")

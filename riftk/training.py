@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from riftk.completions import render_reasoning, split_completion, turn_end_ids
 from riftk.engines.base import Sampling
-from riftk.paths import resolve
+from riftk.paths import final_model, resolve
 from riftk.rows import Row, RowError, read_jsonl
 from riftk.supervision import check_supervision, is_trained, show_supervision, tokenize_row
 
@@ -157,20 +157,6 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ValueError(f"--config {path} must hold options, one `name: value` a line")
     base = config.pop("extends", None)
     return config if base is None else {**read_config(path.parent / base), **config}
-
-
-def final_model(name: str) -> str:
-    """The trained model where `name` is the run folder of a recipe, else `name` as it is.
-
-    Raises:
-        FileNotFoundError: a run folder whose training is not finished.
-    """
-    folder = Path(name)
-    if not (folder / "config.yaml").is_file() or (folder / "config.json").is_file():
-        return name
-    if not (folder / "final").is_dir():
-        raise FileNotFoundError(f"the run {name} holds no trained model; finish its training first")
-    return str(folder / "final")
 
 
 def check_choices(args: Any) -> None:

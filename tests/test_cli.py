@@ -216,3 +216,14 @@ def test_options_take_dashes_and_underscores():
 @pytest.mark.parametrize("command", [["check"], ["synth"], ["eval"], ["report"], ["tiny", "build"]])
 def test_every_command_has_an_example(command):
     assert "Example: riftk" in riftk(*command, "--help").stdout
+
+
+def test_a_run_folder_as_the_model_stands_for_what_it_trained(tmp_path):
+    (tmp_path / "config.yaml").touch()
+    arguments = ("--model", str(tmp_path), "--benchmarks", "tiny", "--out", str(tmp_path / "eval"))
+    finished = riftk("eval", *arguments)
+    assert finished.returncode != 0
+    assert "holds no trained model; finish its training first" in finished.stderr
+    (tmp_path / "final").mkdir()
+    finished = riftk("eval", *arguments)
+    assert f"{tmp_path / 'final'} is no model folder" in finished.stderr

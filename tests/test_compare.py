@@ -646,8 +646,9 @@ def test_a_killed_comparison_goes_on_and_a_failing_cell_stops_no_other(tmp_path)
 
     text = (lab / "compare.md").read_text()
     assert "Not finished, and therefore not in here: broken (seed 0), broken+rif (seed 0)." in text
-    for column in ("HAcc (tiny-mathif)", "SAcc (tiny-mathif)", "Reasoning IFS (tiny)", "Accuracy (tiny)"):
-        assert column in text
+    for column in ("HAcc (tiny-mathif)", "SAcc (tiny-mathif)", "Reasoning IFS (tiny)"):
+        assert f"| {column} |" in text
+    assert "\n\nOn tiny:\n\n|  | Accuracy | Joint, reasoning |" in text  # too wide for one table
     assert (lab / "compare.html").is_file()
     assert "What answers owe to the traces" in text
     assert "| 0 % of the trace |" in (lab / "compare_probe.md").read_text()

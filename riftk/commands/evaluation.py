@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from riftk.commands.options import (
+    MODEL,
     DataDir,
     DryRun,
     Limit,
@@ -24,6 +25,7 @@ from riftk.commands.options import (
     Seed,
     Temperature,
     TopP,
+    final,
 )
 from riftk.engine_options import OpenEngine
 
@@ -40,9 +42,7 @@ def evaluate(
         ),
     ] = "",
     out: Out,
-    model: Annotated[
-        str | None, typer.Option(help="Folder (LoRA folders are merged), hub id, or pkg://package/path.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help=MODEL, callback=final)] = None,
     from_samples: Annotated[
         Path | None,
         typer.Option(

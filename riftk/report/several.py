@@ -256,20 +256,25 @@ def _tables(data: Several) -> list[str]:
     for group, title in titles.items():
         if found := data.columns(group):
             parts.append(f"## {title}")
-            for heading, shown in _tables_of(found):
+            for heading, shown in _tables_of(data, found):
                 parts += [*heading, _figures(data, shown)]
     if data.differences and parts:
         parts.append(RULE)
     return parts
 
 
-def _tables_of(found: Sequence[Column]) -> list[tuple[list[str], list[Column]]]:
+def _tables_of(data: Several, found: Sequence[Column]) -> list[tuple[list[str], list[Column]]]:
     """Columns that stand in one table, with what stands above it: all of them, or where they are too many for
-    a page those of each task."""
-    if len(found) <= WIDEST:
-        return [([], list(found))] if found else []
+    a page those of each task. Of several tasks a table of one says whose it is above, not in each column."""
     tasks = list(dict.fromkeys(column.task for column in found))
-    return [([f"On {inline(task)}:"], [one for one in found if one.task == task]) for task in tasks]
+    if len(found) > WIDEST or len(tasks) == 1:
+        tables = [(task, [one for one in found if one.task == task]) for task in tasks]
+        return [(_on(data, task), of_task) for task, of_task in tables]
+    return [([], list(found))] if found else []
+
+
+def _on(data: Several, task: str) -> list[str]:
+    return [f"On {inline(task)}:"] if len(data.tasks) > 1 else []
 
 
 def _figures(data: Several, found: Sequence[Column]) -> str:
@@ -284,7 +289,7 @@ def _figures(data: Several, found: Sequence[Column]) -> str:
             }
         )
     rows = [[inline(name), *(column[name] for column in cells)] for name in data.evaluations]
-    return table(_header(data, found), rows)
+    return table(_header(found), rows)
 
 
 def _marked(cell: str, mark: str | None) -> str:
@@ -295,8 +300,9 @@ def _marked(cell: str, mark: str | None) -> str:
     return f"{_MARKS[mark]}{value}{_MARKS[mark]}{bracket}{interval}"
 
 
-def _header(data: Several, found: Sequence[Column]) -> list[str]:
-    return ["", *(f"{column.name}{_of(data, column.task)}" for column in found)]
+def _header(found: Sequence[Column]) -> list[str]:
+    several = len({column.task for column in found}) > 1
+    return ["", *(f"{one.name} ({inline(one.task)})" if several else one.name for one in found)]
 
 
 def _picture(data: Several, task: str) -> list[str]:
@@ -322,7 +328,7 @@ def _gaps(data: Several, first: str, differences: Differences) -> list[str]:
     for task in data.tasks:
         parts += _conclusions(data, task, differences)
     for group in (FOLLOWING, ABILITY):
-        for heading, shown in _tables_of(data.columns(group)):
+        for heading, shown in _tables_of(data, data.columns(group)):
             parts += [*heading, _gap_table(data, shown, differences)]
     return parts
 
@@ -332,7 +338,7 @@ def _gap_table(data: Several, found: Sequence[Column], differences: Differences)
         [inline(name), *(difference_cell(gaps.get(one.task, {}).get(one.key), one.key) for one in found)]
         for name, gaps in differences.items()
     ]
-    return table(_header(data, found), rows)
+    return table(_header(found), rows)
 
 
 def _conclusions(data: Several, task: str, differences: Differences) -> list[str]:
@@ -340,9 +346,8 @@ def _conclusions(data: Several, task: str, differences: Differences) -> list[str
     said = {name: conclusion(gaps[task]) for name, gaps in differences.items() if task in gaps}
     if len(said) == 1:
         return [f"**{sentence}**" for sentence in said.values()]
-    heading = [f"On {inline(task)}:"] if len(data.tasks) > 1 else []
     lines = "\n".join(f"- **{inline(name)}**: {sentence}" for name, sentence in said.items())
-    return [*heading, lines] if said else []
+    return [*_on(data, task), lines] if said else []
 
 
 def _following(data: Several, task: str, of_task: str) -> list[str]:
@@ -388,11 +393,11 @@ def _published(data: Several) -> list[str]:
     if not found:
         return []
     parts = ["## By the benchmarks' published rules"]
-    for heading, shown in _tables_of(found):
+    for heading, shown in _tables_of(data, found):
         parts += [*heading, _figures(data, shown)]
     if data.differences:
         parts.append(f"Differences from {inline(data.first)}:")
-        for heading, shown in _tables_of(found):
+        for heading, shown in _tables_of(data, found):
             parts += [*heading, _gap_table(data, shown, data.differences)]
     return parts
 
