@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def after(item: str) -> str | Generation:
 
 
 def make_evaluation(
-    folder: Path, script: Script = after, items: Benchmark = ITEMS, model: str = "model"
+    folder: Path, script: Script = after, items: Benchmark | Sequence[Benchmark] = ITEMS, model: str = "model"
 ) -> Path:
     """An evaluation folder."""
     evaluate(ScriptedEngine(script, model), items, folder, SAMPLING)

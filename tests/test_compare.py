@@ -217,14 +217,16 @@ def test_sides_are_also_compared_with_others_than_the_first(tmp_path, monkeypatc
 
 
 def test_a_table_that_would_be_too_wide_is_one_for_each_task(tmp_path, monkeypatch):
+    both = [ITEMS, replace(ITEMS, name="other")]
     for name, many in {"base": 0, "rif": 3}.items():
-        make_evaluation(tmp_path / name, following(many))
+        make_evaluation(tmp_path / name, following(many), both)
     folders = {name: {0: tmp_path / name} for name in ("base", "rif")}
     wide = write_sides(folders, tmp_path / "wide").read_text()
-    monkeypatch.setattr(several, "WIDEST", 3)
+    assert "\n\n|  | Reasoning IFS (small) | Response IFS (small) |" in wide
+    monkeypatch.setattr(several, "WIDEST", 1)
     narrow = write_sides(folders, tmp_path / "narrow").read_text()
-    assert "On small:" not in wide
-    assert narrow.replace("On small:\n\n", "") == wide
+    for task in ("small", "other"):
+        assert f"\n\nOn {task} ({len(ITEMS.rows)} items):\n\n|  | Reasoning IFS | Response IFS |" in narrow
 
 
 def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
@@ -234,9 +236,12 @@ def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
         row(f"{kind}{n}", (id, "reasoning")) for kind, id in (("c", COMMA), ("u", CAPITAL)) for n in range(4)
     ]
     items = Benchmark("small", tuple(rows), rules="reasonif")
+    asked_more = [replace(ITEMS, name="more"), replace(items, name="other")]
 
     def ends(cell: Path, name: str, script: Callable[[str], str]) -> None:
-        evaluated = make_evaluation(cell / "eval" / name, script, items)
+        """A run that is finished; cells that leave nothing out are asked more."""
+        asked = [items] if "without" in cell.parent.name else [*asked_more, items]
+        evaluated = make_evaluation(cell / "eval" / name, script, asked)
         (evaluated.parents[1] / (".run.finished" if name == "after" else "results.json")).touch()
 
     # Without commas it follows in one item of four about commas; all those about capitals do not count.
@@ -248,8 +253,10 @@ def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
         "rif-without-english_capital": lambda item: upper if item in ("u0", "u1") else BREAKS,
     }
     cells = {"rif": [{"rif": RIF, "constraints": [COMMA, CAPITAL]}]}
-    content = {"output_dir": str(tmp_path / "lab"), "cells": cells, "leave_out": ["rif"]}
-    matrix = read_matrix(written(tmp_path, **content, probe={"tasks": "tiny"}))
+    content = {"output_dir": str(tmp_path / "lab"), "cells": cells, "probe": {"tasks": "tiny"}}
+    content["settings"] = SETTINGS | {"benchmarks": ["tiny", "tiny-iffr", "tiny-mathif"]}
+    content["leave_out"] = {"cells": ["rif"], "benchmarks": ["tiny-mathif"]}
+    matrix = read_matrix(written(tmp_path, **content))
     left = {run.stage: run.step.options.get("constraints") for run in plan(matrix)}
     of_rif = {"base": [COMMA, CAPITAL], "rif": [COMMA, CAPITAL]}
     assert left == {**of_rif, **dict(zip(scripts, ([CAPITAL], [COMMA]), strict=True))}
@@ -271,9 +278,47 @@ def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
     assert "without" not in (tmp_path / "lab" / "compare.md").read_text().partition("\n")[0]
     trained = (tmp_path / "lab" / "compare_left_out.md").read_text()
     assert f"# base, rif, {', '.join(scripts)}" in trained.replace("\\", "")
+    assert "(other)" not in trained
     text = (tmp_path / "lab" / "compare_held_out.md").read_text()
     assert "| rif | 37.5 %" in text.replace("*", "")
     assert "left out of the training" in (tmp_path / "lab" / "compare.md").read_text()
+
+
+def test_a_run_takes_over_what_its_start_was_asked_and_some_of_it_where_it_asks_less(tmp_path):
+    matrix = written(
+        tmp_path,
+        output_dir=str(tmp_path / "lab"),
+        settings=SETTINGS | {"benchmarks": ["tiny", "tiny-mathif"]},
+        cells={"rif": [{"rif": RIF}], "few": [{"rif": RIF, "batch_size": 8}]},
+    )
+    last = last_runs(read_matrix(matrix))
+    base, rif, few = (last[cell][0] for cell in ("base", "rif", "few"))
+    less = replace(rif.step, options={**rif.step.options, "benchmarks": ["tiny-mathif"]})
+    more = replace(rif.step, options={**rif.step.options, "benchmarks": ["tiny", "tiny-iffr"]})
+    make_evaluation(base.evaluation, says_keeps, [ITEMS, replace(ITEMS, name="other")])
+    taken = {
+        name: [path.name for path in sorted(lent(replace(run, folder=tmp_path / name)))]
+        for name, run in {
+            "rif": rif,
+            "few": few,
+            "less": replace(rif, step=less),
+            "more": replace(rif, step=more),
+        }.items()
+    }
+    both = ["config.json", "samples_other.jsonl", "samples_small.jsonl"]
+    assert taken == {"rif": both, "few": [], "less": both[:2], "more": []}
+    config = json.loads((tmp_path / "less" / "eval" / "before" / "config.json").read_text())
+    assert [*config["tasks"]] == ["other"]
+
+
+def says_keeps(item: str) -> str:
+    return KEEPS
+
+
+def lent(run: Run) -> list[Path]:
+    """What a run is given before it starts."""
+    running._lend_evaluation(run)
+    return [*(run.folder / "eval").glob("*/*")]
 
 
 def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
@@ -439,15 +484,20 @@ def test_word_limits_are_measured_once_and_are_those_of_every_run(tmp_path):
         ({"probe": {"model": "x"}}, "model is said to riftk probe"),
         ({"probe": ["tiny"]}, "probe takes options of riftk probe"),
         ({"against": "rif"}, "against takes a list of different names"),
-        ({"leave_out": ["rif", "rif"]}, "leave_out takes a list of different names"),
-        ({"leave_out": ["rof"]}, "leave_out names 'rof', which is no cell that is trained"),
-        ({"leave_out": ["base"], "cells": {**CELLS, "base": []}}, "'base', which is no cell that is trained"),
+        ({"leave_out": ["rif"]}, "leave_out takes cells and benchmarks"),
+        ({"leave_out": {"cells": ["rif", "rif"]}}, "cells of leave_out takes a list of different names"),
+        ({"leave_out": {"cells": ["rif"], "benchmarks": ["tini"]}}, "leave_out asks tini, which is none of"),
+        ({"leave_out": {"cells": ["rof"]}}, "leave_out names 'rof', which is no cell that is trained"),
         (
-            {"leave_out": ["x"], "cells": {"x": [{"rif": RIF, "constraints": [COMMA]}]}},
+            {"leave_out": {"cells": ["base"]}, "cells": {**CELLS, "base": []}},
+            "'base', which is no cell that is trained",
+        ),
+        (
+            {"leave_out": {"cells": ["x"]}, "cells": {"x": [{"rif": RIF, "constraints": [COMMA]}]}},
             "two constraints or more",
         ),
         (
-            {"leave_out": ["rif"], "cells": {**CELLS, "rif-without-no_comma": [{"rif": RIF}]}},
+            {"leave_out": {"cells": ["rif"]}, "cells": {**CELLS, "rif-without-no_comma": [{"rif": RIF}]}},
             "would have taken names",
         ),
     ],
@@ -648,7 +698,7 @@ def test_a_killed_comparison_goes_on_and_a_failing_cell_stops_no_other(tmp_path)
     assert "Not finished, and therefore not in here: broken (seed 0), broken+rif (seed 0)." in text
     for column in ("HAcc (tiny-mathif)", "SAcc (tiny-mathif)", "Reasoning IFS (tiny)"):
         assert f"| {column} |" in text
-    assert "\n\nOn tiny:\n\n|  | Accuracy | Joint, reasoning |" in text  # too wide for one table
+    assert "\n\nOn tiny (8 items):\n\n|  | Accuracy | Joint, reasoning |" in text  # too wide for one table
     assert (lab / "compare.html").is_file()
     assert "What answers owe to the traces" in text
     assert "| 0 % of the trace |" in (lab / "compare_probe.md").read_text()

@@ -16,7 +16,9 @@
     runs:                        # runs that exist already: a folder, or one for each seed
       published: runs/eval-published
     against: [rif]               # what else the others are compared with, besides the first cell
-    leave_out: [rif]             # these cells again, without one of their constraints in turn: held_out.py
+    leave_out:                   # these cells again, without one of their constraints in turn: held_out.py
+      cells: [rif]
+      benchmarks: [tiny]         # all that these are asked; without it the same as the other cells
     probe:                       # options of `riftk probe`, run on what each other cell ends with
       tasks: tiny
 
@@ -155,7 +157,7 @@ def read_matrix(name: str) -> Matrix:
         raise ValueError(f"{path}: model_name_or_path is missing, the model that every cell starts from")
     if cells and not settings.get("benchmarks"):
         raise ValueError(f"{path}: settings name no benchmarks; every cell is asked the same ones")
-    against, leave_out = (_names(content, key, path) for key in ("against", "leave_out"))
+    against, leave_out = _names(content.get("against"), "against", path), content.get("leave_out") or {}
     if unknown := [name for name in against if name not in (*cells, *runs)]:
         raise ValueError(f"{path}: against names {unknown[0]!r}, which is neither a cell nor a run")
     probe = content.get("probe") or {}
@@ -180,7 +182,7 @@ def read_matrix(name: str) -> Matrix:
     )
     if not cells:
         return matrix
-    return _leaving_out(_with_base(matrix, path), leave_out, path)
+    return _leaving_out(_with_base(matrix, path), leave_out, settings["benchmarks"], path)
 
 
 def check_seeds(seeds: Any) -> tuple[int, ...]:
@@ -211,10 +213,16 @@ def _with_base(matrix: Matrix, path: Path) -> Matrix:
     return replace(matrix, cells={base: (), **trained})
 
 
-def _leaving_out(matrix: Matrix, leave_out: Sequence[str], path: Path) -> Matrix:
+def _leaving_out(matrix: Matrix, leave_out: Any, benchmarks: Sequence[str], path: Path) -> Matrix:
     """The matrix with further cells: each of those named again, without one of its constraints in turn."""
+    if not isinstance(leave_out, Mapping) or leave_out.keys() - {"cells", "benchmarks"}:
+        raise ValueError(f"{path}: leave_out takes cells and benchmarks, each a list; not {leave_out!r}")
+    named = _names(leave_out.get("cells"), "cells of leave_out", path)
+    asked = _names(leave_out.get("benchmarks", benchmarks), "benchmarks of leave_out", path)
+    if others := [one for one in asked if one not in benchmarks]:
+        raise ValueError(f"{path}: leave_out asks {others[0]}, which is none of the benchmarks of settings")
     cells, left_out = dict(matrix.cells), {}
-    for cell in leave_out:
+    for cell in named:
         if cell not in matrix.cells or cell == matrix.base:
             raise ValueError(f"{path}: leave_out names {cell!r}, which is no cell that is trained")
         trained = [step.constraints() for step in matrix.cells[cell]]
@@ -225,19 +233,20 @@ def _leaving_out(matrix: Matrix, leave_out: Sequence[str], path: Path) -> Matrix
             raise ValueError(f"{path}: the cells that leave_out makes of {cell} would have taken names")
         for name, without in left_out[cell].items():
             others = [one for one in trained[0] if one != without]
+            options = {"constraints": others, "benchmarks": list(asked)}
             cells[name] = tuple(
-                replace(step, options={**step.options, "constraints": others}) for step in matrix.cells[cell]
+                replace(step, options={**step.options, **options}) for step in matrix.cells[cell]
             )
     if len({frozenset(group.values()) for group in left_out.values()}) > 1:
         raise ValueError(f"{path}: the cells of leave_out train on different constraints")
     return replace(matrix, cells=cells, left_out=left_out)
 
 
-def _names(content: Mapping[str, Any], key: str, path: Path) -> tuple[str, ...]:
+def _names(given: Any, what: str, path: Path) -> tuple[str, ...]:
     """A list of names in a matrix."""
-    given = content.get(key) or []
+    given = given or []
     if not isinstance(given, list) or len(set(map(str, given))) < len(given):
-        raise ValueError(f"{path}: {key} takes a list of different names, such as [rif]; not {given!r}")
+        raise ValueError(f"{path}: {what} takes a list of different names, such as [rif]; not {given!r}")
     return tuple(map(str, given))
 
 

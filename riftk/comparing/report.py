@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from riftk.comparing.held_out import held_out_evaluations
 from riftk.comparing.matrix import Matrix
 from riftk.comparing.plan import last_runs
+from riftk.evaluation.configuration import read_config
+from riftk.evaluation.runs import copy_tasks
 from riftk.report import Limits
 from riftk.report.several import evaluation_of, write_sides
 from riftk.report.traces import LIMITS
@@ -65,7 +67,23 @@ def _further(matrix: Matrix, sides: Mapping[str, Mapping[int, Path]], out: Path)
     said = "Following of constraints that were left out of the training"
     found.append(Further(f"{STEM}_held_out", said, held_out, [*held_out][1:2]))
     found.append(Further(f"{STEM}_probe", "What answers owe to the traces", _probes(matrix), matrix.against))
-    return [one for one in found if len(one.sides) > 1 and matrix.base in one.sides]
+    found = [one for one in found if len(one.sides) > 1 and matrix.base in one.sides]
+    return [replace(one, sides=_asked_alike(one.sides, out / "asked_alike" / one.stem)) for one in found]
+
+
+def _asked_alike(sides: Mapping[str, Mapping[int, Path]], out: Path) -> dict[str, dict[int, Path]]:
+    """The sides, each with those tasks alone that all of them answered."""
+    asked = {folder: [*read_config(folder)["tasks"]] for side in sides.values() for folder in side.values()}
+    first, *others = asked.values()
+    common = [task for task in first if all(task in other for other in others)]
+
+    def with_common(folder: Path, name: str, seed: int) -> Path:
+        return folder if asked[folder] == common else copy_tasks(folder, common, out / name / f"seed-{seed}")
+
+    return {
+        name: {seed: with_common(folder, name, seed) for seed, folder in side.items()}
+        for name, side in sides.items()
+    }
 
 
 def _probes(matrix: Matrix) -> dict[str, dict[int, Path]]:

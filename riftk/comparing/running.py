@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -13,10 +12,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from riftk.comparing.matrix import Matrix
 from riftk.comparing.plan import Run, command, probe_command
+from riftk.evaluation.configuration import read_config
+from riftk.evaluation.runs import copy_tasks
 from riftk.runs import RunError, RunFolder
 
 TAIL = 20  # lines of a failed run's log that are shown
@@ -119,15 +120,21 @@ def _lend_evaluation(run: Run) -> None:
     """Give a run the evaluation of the model that it starts from, instead of letting it make the same again.
 
     It is taken over only where everything that an evaluation depends on is said alike; the recipe's own
-    check of the folder would refuse another one.
+    check of the folder would refuse another one. Of a former evaluation that asked more, a part is taken.
     """
     before, target = run.before, RunFolder(run.folder, None).evaluation("before")
-    if before is None or target.exists() or before.step.evaluation_options() != run.step.evaluation_options():
+    if before is None or target.exists() or _conditions(before) != _conditions(run):
         return
-    part = target.with_name("before.part")
-    shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(before.evaluation, part)
-    part.rename(target)
+    asked, wanted = (one.step.evaluation_options()["benchmarks"] for one in (before, run))
+    of_benchmark = dict(zip(asked, read_config(before.evaluation)["tasks"], strict=True))
+    if of_benchmark.keys() >= set(wanted):
+        tasks = [of_benchmark[benchmark] for benchmark in wanted]
+        copy_tasks(before.evaluation, tasks, target.with_name("before.part")).rename(target)
+
+
+def _conditions(run: Run) -> dict[str, Any]:
+    """All that its evaluations depend on but what is asked."""
+    return {**run.step.evaluation_options(), "benchmarks": None}
 
 
 @contextmanager

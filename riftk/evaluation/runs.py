@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +21,7 @@ from riftk.benchmarks import Benchmark
 from riftk.engines.base import Engine, Generation, Request, Sampling
 from riftk.engines.forcing import ForcingEngine
 from riftk.evaluation.aside import aside
-from riftk.evaluation.configuration import claim, make_config, read_config
+from riftk.evaluation.configuration import CONFIG, claim, make_config, read_config
 from riftk.evaluation.files import (
     appending,
     counting,
@@ -132,6 +133,23 @@ class _Budget:
 
     def is_spent(self) -> bool:
         return self.limit is not None and self.used >= self.limit
+
+
+def copy_tasks(evaluation: Path, tasks: Sequence[str], out: Path) -> Path:
+    """Make an evaluation folder of some tasks of another one, without a summary; what is there is replaced.
+
+    Args:
+        evaluation: a folder whose samples are complete.
+        tasks: which, in their order.
+        out: the new folder, which is returned.
+    """
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    config, samples = read_config(evaluation), sample_files(evaluation)
+    for task in tasks:
+        shutil.copyfile(samples[task], out / samples[task].name)
+    write_json(out / CONFIG, {**config, "tasks": {task: config["tasks"][task] for task in tasks}})
+    return out
 
 
 def refresh(out_dir: str | Path) -> dict[str, Any]:

@@ -274,7 +274,9 @@ def _tables_of(data: Several, found: Sequence[Column]) -> list[tuple[list[str], 
 
 
 def _on(data: Several, task: str) -> list[str]:
-    return [f"On {inline(task)}:"] if len(data.tasks) > 1 else []
+    """Of which task something is, and how much there is of it, where there are several."""
+    items = next(one["configs"][task]["items"] for one in data.evaluations.values() if task in one["configs"])
+    return [f"On {inline(task)} ({items:,} items):"] if len(data.tasks) > 1 else []
 
 
 def _figures(data: Several, found: Sequence[Column]) -> str:
