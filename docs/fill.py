@@ -21,6 +21,7 @@ TITLES = {
 }
 # Sections of a comparison that a page shows, by how their headings begin; the report itself has all of them.
 SHOWN = (
+    "In short",
     "Following, robust",
     "Accuracy, joint",
     "Differences from",

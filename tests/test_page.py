@@ -19,7 +19,7 @@ from scripted import CAPITAL, COMMA, row, says
 
 from riftk.benchmarks import Benchmark
 from riftk.report import Limits, write_report
-from riftk.report.html import inert_json
+from riftk.report.html import FOLDED, inert_json, render_page
 from riftk.report.marks import merged, place, shorten, utf16
 from riftk.report.traces import collect_traces
 from riftk.rows import read_jsonl
@@ -99,6 +99,17 @@ def test_the_pictures_stand_in_the_page(made, page):
     ]
     assert (made / "report_training.png").is_file()
     assert "learning rate" in page.text
+
+
+def test_a_section_with_a_long_table_starts_folded_and_one_with_several_short_ones_does_not():
+    def tables(*lengths: int) -> str:
+        return "\n".join("|  | x |\n|---|--:|\n" + "| a | 1 % |\n" * (length - 1) for length in lengths)
+
+    markdown = f"# Title\n\n## Short\n\n{tables(FOLDED, FOLDED)}\n## Long\n\n{tables(2, FOLDED + 1)}"
+    shown = render_page("Title", markdown, {}, {"index": {"samples": [], "left_out": 0}, "parts": []})
+    found = re.findall(r'<(\w+) class="section".*?<h2>(\w+)</h2>', shown)
+    assert found == [("section", "Short"), ("details", "Long")]
+    assert "1\N{NO-BREAK SPACE}%" in shown
 
 
 def test_one_script_runs_and_nothing_is_asked_for(page):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-FOLDED = 14  # rows of tables from which on a section starts folded
+FOLDED = 14  # rows of a table from which on its section starts folded
 _INTERVAL = re.compile(r"\[[+\-]?\d[\d.]*, [+\-]?\d[\d.]*\]")
 # Colours of the pictures, which follow the page's own, in the light and in the dark.
 _COLOURS = {
@@ -113,9 +113,19 @@ def _sections(markdown: str, pictures: Mapping[str, str]) -> tuple[str, list[Sec
         heading, body = tokens[start + 1], tokens[start + 3 : end]
         title = "".join(child.content for child in heading.children or ())
         if not title.startswith("Examples"):
-            rows = sum(token.type == "tr_open" for token in body)
-            sections.append(Section(f"section-{number + 1}", title, _html(parser, body), rows > FOLDED))
+            folded = _longest_table(body) > FOLDED
+            sections.append(Section(f"section-{number + 1}", title, _html(parser, body), folded))
     return opening, sections
+
+
+def _longest_table(tokens: Sequence[Any]) -> int:
+    """Its rows, the header's too."""
+    rows = [0]
+    for token in tokens:
+        if token.type == "table_open":
+            rows.append(0)
+        rows[-1] += token.type == "tr_open"
+    return max(rows)
 
 
 def _html(parser: Any, tokens: Sequence[Any]) -> str:
@@ -135,7 +145,8 @@ def _parser(pictures: Mapping[str, str]) -> Any:
         return inline_svg(svg, label) if svg else str(escape(label))
 
     def text(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-        return _INTERVAL.sub(r'<span class="ci">\g<0></span>', str(escape(tokens[place].content)))
+        said = str(escape(tokens[place].content)).replace(" %", "\N{NO-BREAK SPACE}%")
+        return _INTERVAL.sub(r'<span class="ci">\g<0></span>', said)
 
     def table_open(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
         return '<div class="table" tabindex="0" role="region" aria-label="Table"><table>'

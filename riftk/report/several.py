@@ -219,9 +219,8 @@ def render_several(data: Several) -> str:
     parts = [f"# {inline(_title(data))}"]
     parts += [f"Not compared: {inline(obstacle)}." for obstacle in data.obstacles]
     parts += [inline(note) for note in data.notes]
+    parts += _summary(data)
     parts += _tables(data)
-    for task in data.tasks:
-        parts += _picture(data, task)
     for name, differences in ({data.first: data.differences} | data.further).items():
         parts += _gaps(data, name, differences)
     for task in data.tasks:
@@ -247,6 +246,15 @@ def _place(folder: Path) -> tuple[str, ...]:
 
 def _of(data: Several, task: str) -> str:
     return f" ({inline(task)})" if len(data.tasks) > 1 else ""
+
+
+def _summary(data: Several) -> list[str]:
+    """What each amounts to against the first, in a sentence, and in a picture."""
+    parts = []
+    for task in data.tasks:
+        parts += _conclusions(data, task, data.differences)
+        parts += _picture(data, task)
+    return [f"## In short, against {inline(data.first)}", *parts] if parts else []
 
 
 def _tables(data: Several) -> list[str]:
@@ -323,12 +331,13 @@ def _picture(data: Several, task: str) -> list[str]:
 
 
 def _gaps(data: Several, first: str, differences: Differences) -> list[str]:
-    """What each changed against one of them: in a sentence for each task, and in tables."""
+    """What each changed against one of them, in tables; the first of all is summarised elsewhere."""
     if not differences:
         return []
     parts = [f"## Differences from {inline(first)}"]
-    for task in data.tasks:
-        parts += _conclusions(data, task, differences)
+    if first != data.first:
+        for task in data.tasks:
+            parts += _conclusions(data, task, differences)
     for group in (FOLLOWING, ABILITY):
         for heading, shown in _tables_of(data, data.columns(group)):
             parts += [*heading, _gap_table(data, shown, differences)]
