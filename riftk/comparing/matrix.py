@@ -157,7 +157,7 @@ def read_matrix(name: str) -> Matrix:
         raise ValueError(f"{path}: model_name_or_path is missing, the model that every cell starts from")
     if cells and not settings.get("benchmarks"):
         raise ValueError(f"{path}: settings name no benchmarks; every cell is asked the same ones")
-    against, leave_out = _names(content.get("against"), "against", path), content.get("leave_out") or {}
+    against, leave_out = _names(content.get("against"), "against", path), content.get("leave_out")
     if unknown := [name for name in against if name not in (*cells, *runs)]:
         raise ValueError(f"{path}: against names {unknown[0]!r}, which is neither a cell nor a run")
     probe = content.get("probe") or {}
@@ -182,7 +182,8 @@ def read_matrix(name: str) -> Matrix:
     )
     if not cells:
         return matrix
-    return _leaving_out(_with_base(matrix, path), leave_out, settings["benchmarks"], path)
+    matrix = _with_base(matrix, path)
+    return _leaving_out(matrix, leave_out, settings["benchmarks"], path) if leave_out else matrix
 
 
 def check_seeds(seeds: Any) -> tuple[int, ...]:
