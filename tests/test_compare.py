@@ -295,9 +295,9 @@ def test_a_run_takes_over_what_its_start_was_asked_and_some_of_it_where_it_asks_
     base, rif, few = (last[cell][0] for cell in ("base", "rif", "few"))
     less = replace(rif.step, options={**rif.step.options, "benchmarks": ["tiny-mathif"]})
     more = replace(rif.step, options={**rif.step.options, "benchmarks": ["tiny", "tiny-iffr"]})
-    make_evaluation(base.evaluation, says_keeps, [ITEMS, replace(ITEMS, name="other")])
+    finished_base(base)
     taken = {
-        name: [path.name for path in sorted(lent(replace(run, folder=tmp_path / name)))]
+        name: [path.name for path in lent(replace(run, folder=tmp_path / name), base)]
         for name, run in {
             "rif": rif,
             "few": few,
@@ -311,14 +311,31 @@ def test_a_run_takes_over_what_its_start_was_asked_and_some_of_it_where_it_asks_
     assert [*config["tasks"]] == ["other"]
 
 
-def says_keeps(item: str) -> str:
-    return KEEPS
+@pytest.mark.parametrize("temperature", [0.0, 0.5])
+def test_what_is_greedy_is_asked_once_for_all_seeds(tmp_path, temperature):
+    settings = SETTINGS | {"benchmarks": ["tiny", "tiny-mathif"], "eval_temperature": temperature}
+    matrix = read_matrix(
+        written(tmp_path, output_dir=str(tmp_path / "lab"), settings=settings, cells={"rif": [{"rif": RIF}]})
+    )
+    last = last_runs(replace(matrix, seeds=(0, 1)))
+    first, second = last["base"].values()
+    assert not lent(second, first)  # it is not finished
+    finished_base(first)
+    assert not lent(first, first)
+    assert bool(lent(second, first)) == (temperature == 0)
 
 
-def lent(run: Run) -> list[Path]:
-    """What a run is given before it starts."""
-    running._lend_evaluation(run)
-    return [*(run.folder / "eval").glob("*/*")]
+def finished_base(run: Run) -> None:
+    """Two benchmarks, answered by the starting checkpoint."""
+    make_evaluation(run.evaluation, lambda item: KEEPS, [ITEMS, replace(ITEMS, name="other")])
+    (run.folder / "results.json").touch()
+
+
+def lent(run: Run, first: Run) -> list[Path]:
+    """What a run is given before it starts, beside what was there."""
+    before = {*run.folder.glob("eval/*/*")}
+    running.lend_evaluation(run, first)
+    return sorted({*run.folder.glob("eval/*/*")} - before)
 
 
 def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
@@ -530,7 +547,7 @@ def test_after_an_error_of_its_own_nothing_more_is_started(tmp_path, monkeypatch
     runs = plan(read_matrix(written(tmp_path, output_dir=str(tmp_path / "lab"), cells=cells)))
     began = []
 
-    def work(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
+    def work(matrix: Matrix, run: Run, first: Run, where: str, jobs: int) -> bool:
         began.append(run.name)
         if run.trains:
             time.sleep(0.2)  # as long as it takes to notice the first error, many times over
@@ -554,7 +571,7 @@ def test_runs_stand_side_by_side_but_behind_what_they_need(jobs, tmp_path, monke
     ended: list[str] = []
     most = 0
 
-    def work(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
+    def work(matrix: Matrix, run: Run, first: Run, where: str, jobs: int) -> bool:
         nonlocal most
         assert run.before is None or run.before.name in ended
         assert run is runs[0] or runs[0].name in ended

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,17 @@ def test_a_folder_belongs_to_one_configuration(tmp_path):
         evaluate(ScriptedEngine(half_right), [benchmark(), benchmark()], tmp_path / "other", SAMPLING)
     with pytest.raises(FileNotFoundError, match="no evaluation folder"):
         refresh(tmp_path / "nothing")
+
+
+def test_greedily_a_seed_decides_nothing(tmp_path):
+    greedy, sampled = (replace(SAMPLING, temperature=temperature) for temperature in (0.0, 1.0))
+    for name, sampling in {"greedy": greedy, "sampled": sampled}.items():
+        evaluate(ScriptedEngine(lambda item: says()), benchmark(), tmp_path / name, sampling)
+    evaluate(ScriptedEngine(lambda item: says()), benchmark(), tmp_path / "greedy", replace(greedy, seed=4))
+    with pytest.raises(ValueError, match=r"sampling\.seed: 3 -> 4"):
+        evaluate(
+            ScriptedEngine(lambda item: says()), benchmark(), tmp_path / "sampled", replace(sampled, seed=4)
+        )
 
 
 def test_two_processes_do_not_write_one_folder(tmp_path):

@@ -42,7 +42,8 @@ def run_all(matrix: Matrix, runs: Sequence[Run], jobs: int = 1) -> list[Run]:
     try:
         while order.is_active():
             for folder in order.get_ready():
-                going[pool.submit(_settle, matrix, by_folder[folder], places[folder], jobs)] = folder
+                task = pool.submit(_settle, matrix, by_folder[folder], runs[0], places[folder], jobs)
+                going[task] = folder
             for future in wait(going, return_when=FIRST_COMPLETED).done:
                 folder = going.pop(future)
                 order.done(folder)
@@ -59,7 +60,7 @@ def _awaited(run: Run, first: Run) -> set[Path]:
     return (before | {first.folder}) - {run.folder}
 
 
-def _settle(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
+def _settle(matrix: Matrix, run: Run, first: Run, where: str, jobs: int) -> bool:
     """Start a run if it has to and can be; whether it is finished then."""
     if run.is_complete:
         _say(f"{where}: finished")
@@ -67,15 +68,15 @@ def _settle(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
     if run.before is not None and not run.before.is_finished:
         _say(f"{where}: not started, because {run.before.name} failed")
         return False
-    return _run(matrix, run, where, jobs)
+    return _run(matrix, run, first, where, jobs)
 
 
-def _run(matrix: Matrix, run: Run, where: str, jobs: int) -> bool:
+def _run(matrix: Matrix, run: Run, first: Run, where: str, jobs: int) -> bool:
     """Start a run and wait for it; whether it finished."""
     log, started = run.log(matrix), time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
     _say(f"{where}: started, log {log}")
-    _lend_evaluation(run)
+    lend_evaluation(run, first)
     with open(log, "ab") as file:
         start = file.tell()
         status = 0 if run.is_finished else _call(command(matrix, run), file, jobs)
@@ -116,20 +117,26 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _lend_evaluation(run: Run) -> None:
+def lend_evaluation(run: Run, first: Run) -> None:
     """Give a run the evaluation of the model that it starts from, instead of letting it make the same again.
 
     It is taken over only where everything that an evaluation depends on is said alike; the recipe's own
     check of the folder would refuse another one. Of a former evaluation that asked more, a part is taken.
+
+    Args:
+        run: about to start.
+        first: evaluates the starting checkpoint with the first seed; greedily, it is that of every seed.
     """
-    before, target = run.before, RunFolder(run.folder, None).evaluation("before")
-    if before is None or target.exists() or _conditions(before) != _conditions(run):
+    former, target = run.before or first, RunFolder(run.folder, None).evaluation("before")
+    if target.exists() or former is run or not former.is_finished or _conditions(former) != _conditions(run):
         return
-    asked, wanted = (one.step.evaluation_options()["benchmarks"] for one in (before, run))
-    of_benchmark = dict(zip(asked, read_config(before.evaluation)["tasks"], strict=True))
+    if former.seed != run.seed and run.step.evaluation_options()["eval_temperature"] != 0:
+        return
+    asked, wanted = (one.step.evaluation_options()["benchmarks"] for one in (former, run))
+    of_benchmark = dict(zip(asked, read_config(former.evaluation)["tasks"], strict=True))
     if of_benchmark.keys() >= set(wanted):
         tasks = [of_benchmark[benchmark] for benchmark in wanted]
-        copy_tasks(before.evaluation, tasks, target.with_name("before.part")).rename(target)
+        copy_tasks(former.evaluation, tasks, target.with_name("before.part")).rename(target)
 
 
 def _conditions(run: Run) -> dict[str, Any]:

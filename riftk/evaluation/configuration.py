@@ -80,6 +80,8 @@ def claim(out: Path, config: Mapping[str, Any], probe: Callable[[], Mapping[str,
         write_json(out / CONFIG, {**config, "probe": found})
         return
     before, now = (_flat(c) for c in (read_config(out), json.loads(json.dumps(config))))
+    if now["sampling.temperature"] == 0:  # greedy: nothing is drawn
+        before["sampling.seed"] = now["sampling.seed"]
     changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
     if changed:
         changes = ", ".join(f"{key}: {before.get(key)!r} -> {now.get(key)!r}" for key in changed[:4])
