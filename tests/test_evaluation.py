@@ -20,7 +20,16 @@ from scripted import CAPITAL, COMMA, WORDS, ScriptedEngine, benchmark, row, says
 from riftk.benchmarks import Benchmark
 from riftk.constraints import parse_constraint
 from riftk.engines import Generation, Sampling, load_engine
-from riftk.evaluation import evaluate, observations, refresh, rescore, sample_files, score_sample, summarise
+from riftk.evaluation import (
+    evaluate,
+    observations,
+    overview,
+    refresh,
+    rescore,
+    sample_files,
+    score_sample,
+    summarise,
+)
 from riftk.rows import Row, read_jsonl, write_jsonl
 from riftk.statistics import proportion
 
@@ -234,6 +243,17 @@ def test_a_folder_belongs_to_one_configuration(tmp_path):
         evaluate(ScriptedEngine(half_right), [benchmark(), benchmark()], tmp_path / "other", SAMPLING)
     with pytest.raises(FileNotFoundError, match="no evaluation folder"):
         refresh(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(("cut", "told"), [(2, False), (3, True)])
+def test_the_overview_says_when_the_limit_cut_off_much(tmp_path, cut, told):
+    def script(item: str) -> Generation:
+        reason = "length" if item in [f"p{number}" for number in range(cut)] else "stop"
+        return Generation(says(), reason, 5, 64)
+
+    items = benchmark(plain=20, instructed=0)
+    shown = overview(evaluate(ScriptedEngine(script), items, tmp_path, SAMPLING))
+    assert (f"mind that {cut} of 20 completions were cut off at max_tokens 64" in shown) == told
 
 
 def test_greedily_a_seed_decides_nothing(tmp_path):

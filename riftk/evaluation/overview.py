@@ -26,6 +26,7 @@ _NAMES = {
     "response_joint": "joint, response",
 }
 _LENGTHS = {"reasoning_tokens,none": "mean reasoning tokens", "reasoning_words,none": "words"}
+_MUCH = 0.1  # share of completions that were cut off, from which on figures are more about the limit
 _COUNTS = ("samples", "truncated", "unclosed", "no_reasoning", "errored")
 
 
@@ -83,6 +84,11 @@ def _beside(results: Mapping[str, Any], task: str) -> list[str]:
         if (found := estimates.get(key)) and found["low"] is not None:
             lines[-1] += f", {name} {found['value']:.1f} [{found['low']:.1f}, {found['high']:.1f}]"
     sampling = config["sampling"]
+    if counts["truncated"] > _MUCH * counts["samples"]:
+        lines.append(
+            f"mind that {counts['truncated']} of {counts['samples']} completions were cut off at max_tokens "
+            f"{sampling['max_tokens']}: what they had left to say is in no figure"
+        )
     lines.append(", ".join(f"{name} {value}" for name, value in sampling.items() if value is not None))
     lines[-1] += f"; checker {results['checker_version']}, items {config['items_sha'][:12]}"
     if limits := config.get("word_limits"):
