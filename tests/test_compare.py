@@ -223,6 +223,8 @@ def test_a_table_that_would_be_too_wide_is_one_for_each_task(tmp_path, monkeypat
     folders = {name: {0: tmp_path / name} for name in ("base", "rif")}
     wide = write_sides(folders, tmp_path / "wide").read_text()
     assert "\n\n|  | Reasoning IFS (small) | Response IFS (small) |" in wide
+    assert "\n\nIFS: share of items whose instructions are all followed. Over-application: " in wide
+    assert "HAcc" not in wide
     monkeypatch.setattr(several, "WIDEST", 1)
     narrow = write_sides(folders, tmp_path / "narrow").read_text()
     for task in ("small", "other"):

@@ -7,7 +7,7 @@ ask for another answer; over-application, accuracy, joint, length and truncation
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,16 @@ RULE = (
     "truncation the lowest) and those whose difference from it is not shown. Nothing is marked where this"
     " would be every row, nor in lengths, of which neither is better."
 )
+# What names of columns mean, by a part of them.
+WORDS = {
+    "IFS": "IFS: share of items whose instructions are all followed.",
+    "HAcc": "HAcc, hard accuracy: the same in MathIF's words; SAcc, soft accuracy: share of instructions "
+    "that are followed.",
+    "IFFR": "IFFR: of the questions that are solved under the usual instruction, share that gets the usual "
+    "answer all the same where another one is asked for.",
+    "Over-application": "Over-application: share of items with a form that nothing asked for.",
+    "Joint": "Joint: share of items that are right and followed.",
+}
 FOLLOWING, ABILITY = "following", "ability"
 
 
@@ -82,6 +92,12 @@ def _of_task(task: str, published: str, book: str) -> Iterator[Column]:
     if book == "robust":
         yield column("Length of the reasoning, tokens", "reasoning_tokens,none", ABILITY, 0)
         yield column("Truncated", "truncated,none", ABILITY, -1)
+
+
+def explanation(found: Iterable[Column]) -> str:
+    """What the names of columns mean."""
+    names = {column.name for column in found}
+    return " ".join(said for word, said in WORDS.items() if any(word in name for name in names))
 
 
 def leaders(sides: Mapping[str, Side], estimates: Mapping[str, Any], column: Column) -> dict[str, str]:

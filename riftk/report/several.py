@@ -14,7 +14,7 @@ from riftk.constraints.base import TARGETS
 from riftk.evaluation import sample_files
 from riftk.evaluation.probing import FIGURES, figure_rows
 from riftk.files import write_text
-from riftk.report.columns import ABILITY, BEST, FOLLOWING, LEADS, RULE, Column, columns, leaders
+from riftk.report.columns import ABILITY, BEST, FOLLOWING, LEADS, RULE, Column, columns, explanation, leaders
 from riftk.report.comparison import check_comparable, conclusion, keys_between, pareto_front
 from riftk.report.flat import render_csv
 from riftk.report.gallery import Gallery, make_gallery
@@ -259,16 +259,18 @@ def _summary(data: Several) -> list[str]:
 
 def _tables(data: Several) -> list[str]:
     """Following, and what it costs, under robust rules: a row for each side."""
-    parts = []
+    parts: list[str] = []
+    named: list[Column] = []
     titles = {FOLLOWING: "Following, robust rules", ABILITY: "Accuracy, joint and length, robust rules"}
     for group, title in titles.items():
         if found := data.columns(group):
+            named += found
             parts.append(f"## {title}")
             for heading, shown in _tables_of(data, found):
                 parts += [*heading, _figures(data, shown)]
-    if data.differences and parts:
-        parts.append(RULE)
-    return parts
+    if named:
+        parts.append(explanation(named))
+    return [*parts, RULE] if named and data.differences else parts
 
 
 def _tables_of(data: Several, found: Sequence[Column]) -> list[tuple[list[str], list[Column]]]:
