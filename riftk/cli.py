@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,7 +41,24 @@ tiny_app = typer.Typer(help="The embedded tiny reasoning model.", no_args_is_hel
 app.add_typer(tiny_app, name="tiny")
 
 
+@contextmanager
+def _ending_quietly_with_the_reader() -> Iterator[None]:
+    """Let `riftk check … | head` end as other tools do when nobody reads on. Afterwards a broken pipe is an
+    error again: in a process that goes on, a server or client that hangs up must not end it."""
+    if not hasattr(signal, "SIGPIPE"):
+        yield
+        return
+    former = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        if sys.stdout is not None:  # closed
+            sys.stdout.flush()
+        signal.signal(signal.SIGPIPE, former)
+
+
 @app.command(epilog='Example: riftk check "No commas here." --constraint punctuation:no_comma')
+@_ending_quietly_with_the_reader()
 def check(
     text: Annotated[
         str | None, typer.Argument(help="Text to judge; without it, --input or JSONL on standard input.")
@@ -86,7 +104,6 @@ def check(
     from riftk import auditing
     from riftk.constraints import Text, parse_constraint
 
-    _end_quietly_with_the_reader()
     for module in register or []:
         auditing.register(module)
     books = auditing.known_rules(rules)
@@ -322,12 +339,6 @@ def _dashes(argument: str) -> str:
         return argument
     name, equals, value = argument.partition("=")
     return name.replace("_", "-") + equals + value
-
-
-def _end_quietly_with_the_reader() -> None:
-    """Let `riftk check … | head` end as other tools do when nobody reads on."""
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
 def _first_failures(count: int) -> Callable[[str, Judged], None]:

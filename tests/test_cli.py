@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from riftk.cli import app
 
 COMMA = "punctuation:no_comma"
 
@@ -110,6 +114,13 @@ def test_a_reader_that_stops_ends_it_quietly(rows):
     finished = subprocess.run(["bash", "-c", pipeline], capture_output=True, text=True, timeout=60)
     assert len(finished.stdout.splitlines()) == 1
     assert finished.stderr == ""
+
+
+def test_a_process_that_goes_on_survives_a_broken_pipe():
+    before = signal.getsignal(signal.SIGPIPE)
+    for text, status in (("Twelve apples", 0), ("Twelve apples, at last", 1)):
+        assert CliRunner().invoke(app, ["check", text, "--constraint", COMMA]).exit_code == status
+        assert signal.getsignal(signal.SIGPIPE) == before
 
 
 def test_constraints_of_ones_own_can_be_registered(tmp_path, monkeypatch):
