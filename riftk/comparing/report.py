@@ -103,7 +103,8 @@ def _finished(matrix: Matrix) -> tuple[dict[str, dict[int, Path]], list[str]]:
     missing = []
     for cell, runs in last_runs(matrix).items() if matrix.cells else ():
         done = {seed: run.evaluation for seed, run in runs.items() if run.is_finished}
-        missing += [f"{cell} (seed {seed})" for seed in runs if seed not in done]
+        if left := [str(seed) for seed in runs if seed not in done]:
+            missing.append(f"{cell} (seed{'s' * (len(left) > 1)} {', '.join(left)})")
         if done:
             sides[cell] = done
     return sides | _collected(matrix.runs, matrix.seeds if matrix.cells else None), missing
