@@ -25,7 +25,7 @@ from riftk.commands.options import (
     Seed,
     Temperature,
     TopP,
-    final,
+    model_of_a_run,
 )
 from riftk.engine_options import OpenEngine
 
@@ -42,7 +42,7 @@ def evaluate(
         ),
     ] = "",
     out: Out,
-    model: Annotated[str | None, typer.Option(help=MODEL, callback=final)] = None,
+    model: Annotated[str | None, typer.Option(help=MODEL, callback=model_of_a_run)] = None,
     from_samples: Annotated[
         Path | None,
         typer.Option(

@@ -10,13 +10,13 @@ import typer
 from riftk.paths import final_model
 
 
-def final(model: str | None) -> str | None:
+def model_of_a_run(model: str | None) -> str | None:
     """A `--model` that is the run folder of a recipe stands for what the run trained."""
     return final_model(model) if model else model
 
 
 MODEL = "Folder (of a run, a model or a LoRA adapter, which is merged), hub id, or pkg://package/path."
-Model = Annotated[str, typer.Option(help=MODEL, callback=final)]
+Model = Annotated[str, typer.Option(help=MODEL, callback=model_of_a_run)]
 Out = Annotated[
     Path, typer.Option(help="Folder to write to; started again, the work goes on where it stopped.")
 ]

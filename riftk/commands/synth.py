@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from riftk.commands.options import MODEL, Model, Out, PriceIn, PriceOut, RetryErrors, final
+from riftk.commands.options import MODEL, Model, Out, PriceIn, PriceOut, RetryErrors, model_of_a_run
 from riftk.engine_options import OpenEngine, json_object, receiving, with_engine
 
 # MathIF's setting (its section 4.1): QwQ-32B on DeepScaleR, traces of at most 8,192 tokens, the correct ones.
@@ -170,7 +170,7 @@ def make(
     *,
     ctx: typer.Context,
     config_file: ConfigFile = None,
-    model: Annotated[str, typer.Option(help=f"Samples the traces. {MODEL}", callback=final)] = "",
+    model: Annotated[str, typer.Option(help=f"Samples the traces. {MODEL}", callback=model_of_a_run)] = "",
     out: Annotated[Path | None, typer.Option(help="Run folder; started again, the work goes on.")] = None,
     shard: ShardOption = "",
     dry_run: DryRun = False,

@@ -128,9 +128,7 @@ def lend_evaluation(run: Run, first: Run) -> None:
         first: evaluates the starting checkpoint with the first seed; greedily, it is that of every seed.
     """
     former, target = run.before or first, RunFolder(run.folder, None).evaluation("before")
-    if target.exists() or former is run or not former.is_finished or _conditions(former) != _conditions(run):
-        return
-    if former.seed != run.seed and run.step.evaluation_options()["eval_temperature"] != 0:
+    if target.exists() or not former.is_finished or _conditions(former) != _conditions(run):
         return
     asked, wanted = (one.step.evaluation_options()["benchmarks"] for one in (former, run))
     of_benchmark = dict(zip(asked, read_config(former.evaluation)["tasks"], strict=True))
@@ -140,8 +138,9 @@ def lend_evaluation(run: Run, first: Run) -> None:
 
 
 def _conditions(run: Run) -> dict[str, Any]:
-    """All that its evaluations depend on but what is asked."""
-    return {**run.step.evaluation_options(), "benchmarks": None}
+    """All that its evaluations depend on but what is asked; greedily the seed is not of it."""
+    options = run.step.evaluation_options()
+    return {**options, "benchmarks": None, "seed": run.seed if options["eval_temperature"] != 0 else None}
 
 
 @contextmanager
