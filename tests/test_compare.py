@@ -649,7 +649,7 @@ def test_the_shipped_matrices_are_the_papers_tables_the_laboratory_and_the_evide
     assert cells.keys() == {"evidence", "mathif_table4", "mathif_table5", "reasonif_table3", "tiny"}
     controls = [f"rif-{control}" for control in CONTROLS]
     assert len(cells["evidence"]) == 13 + 4 * 5
-    assert cells["evidence"][:9] == ["base", "rif", "rif-light", "paper", "metr", *controls]
+    assert cells["evidence"][:9] == ["base", "rif", "rif-general", "paper", "metr", *controls]
     assert cells["mathif_table4"] == ["base", "sft", "sft+rl", "cold-rl", "cold-rl+format"]
     assert cells["mathif_table5"] == ["original", *(f"cold-rl-{length}k" for length in (1, 2, 4, 8))]
     assert cells["reasonif_table3"] == ["base", "rif", "rif-long"]
