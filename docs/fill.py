@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-# What reports beside the main one are about, by how their names end.
+# What reports beside the main one are about, by what follows in their names; after that the name of a cell may stand.
 TITLES = {
     "_left_out": "What was trained, and what was asked",
     "_held_out": "Constraints that were left out of the training",
@@ -49,7 +49,7 @@ def sections(report: Path, page: Path) -> str:
     """The sections of a report that a page shows, under the report's title unless it is the main one; their
     pictures are copied to `images/` beside the page."""
     parts = re.split(r"^## ", report.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    title = next((title for end, title in TITLES.items() if report.stem.endswith(end)), None)
+    title = next((title + _cell(report.stem, about) for about, title in TITLES.items() if about in report.stem), "")
     level = "####" if title else "###"
     shown = f"### {title}\n\n" if title else ""
     shown += "".join(f"{level} {part}" for part in parts if part.startswith(SHOWN))
@@ -58,6 +58,11 @@ def sections(report: Path, page: Path) -> str:
     for _, name in _PICTURE.findall(shown):
         shutil.copy(report.parent / name, images / f"{page.stem}_{name}")
     return _PICTURE.sub(rf"\1images/{page.stem}_\2)", shown).strip()
+
+
+def _cell(stem: str, about: str) -> str:
+    cell = stem.partition(about)[2].lstrip("_")
+    return f": {cell}" if cell else ""
 
 
 if __name__ == "__main__":

@@ -284,6 +284,15 @@ def test_constraints_that_were_left_out_are_put_together_over_cells(tmp_path):
     text = (tmp_path / "lab" / "compare_held_out.md").read_text()
     assert "| rif | 37.5 %" in text.replace("*", "")
     assert "left out of the training" in (tmp_path / "lab" / "compare.md").read_text()
+    assert "## Differences from rif" not in text
+
+    paper = {"paper": [{**cells["rif"][0], "batch_size": 8}]}
+    content |= {"cells": cells | paper, "leave_out": {"cells": ["rif", "paper"]}, "against": ["paper"]}
+    for constraint in ("no_comma", "english_capital"):
+        ends(tmp_path / "lab" / f"paper-without-{constraint}" / "seed-0", "after", lambda item: BREAKS)
+    write_report(read_matrix(written(tmp_path, **content)))
+    text = (tmp_path / "lab" / "compare_held_out.md").read_text()
+    assert "| rif | +37.5 " in text.partition("## Differences from paper")[2].replace("*", "")
 
 
 def test_a_run_takes_over_what_its_start_was_asked_and_some_of_it_where_it_asks_less(tmp_path):
@@ -364,6 +373,9 @@ def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
             "<!-- measured: end -->\n\nAfter.\n"
         )
     assert (tmp_path / "docs" / "images" / "lab_compare_small.png").read_bytes() == b"png"
+    left_out = report.rename(report.with_name("compare_left_out_small.md"))
+    subprocess.run([*command[:-1], str(left_out)], check=True)
+    assert "### What was trained, and what was asked: small\n\n#### Following, robust" in page.read_text()
     page.write_text("no marks")
     assert subprocess.run(command, capture_output=True, check=False).returncode != 0
 

@@ -65,7 +65,7 @@ def _further(matrix: Matrix, sides: Mapping[str, Mapping[int, Path]], out: Path)
         found.append(Further(stem, f"What {cell} was trained on, and what it was asked", shown))
     held_out = held_out_evaluations(matrix, out / "held_out")
     said = "Following of constraints that were left out of the training"
-    found.append(Further(f"{STEM}_held_out", said, held_out, [*held_out][1:2]))
+    found.append(Further(f"{STEM}_held_out", said, held_out, matrix.against))
     found.append(Further(f"{STEM}_probe", "What answers owe to the traces", _probes(matrix), matrix.against))
     found = [one for one in found if len(one.sides) > 1 and matrix.base in one.sides]
     return [replace(one, sides=_asked_alike(one.sides, out / "asked_alike" / one.stem)) for one in found]
