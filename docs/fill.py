@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-# What reports beside the main one are about, by what follows in their names; after that the name of a cell may stand.
+# What reports beside the main one are about, by a part of their names; the name of a cell may follow it.
 TITLES = {
     "_left_out": "What was trained, and what was asked",
     "_held_out": "Constraints that were left out of the training",
@@ -49,7 +49,7 @@ def sections(report: Path, page: Path) -> str:
     """The sections of a report that a page shows, under the report's title unless it is the main one; their
     pictures are copied to `images/` beside the page."""
     parts = re.split(r"^## ", report.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    title = next((title + _cell(report.stem, about) for about, title in TITLES.items() if about in report.stem), "")
+    title = next((_titled(report.stem, about) for about in TITLES if about in report.stem), "")
     level = "####" if title else "###"
     shown = f"### {title}\n\n" if title else ""
     shown += "".join(f"{level} {part}" for part in parts if part.startswith(SHOWN))
@@ -60,9 +60,9 @@ def sections(report: Path, page: Path) -> str:
     return _PICTURE.sub(rf"\1images/{page.stem}_\2)", shown).strip()
 
 
-def _cell(stem: str, about: str) -> str:
+def _titled(stem: str, about: str) -> str:
     cell = stem.partition(about)[2].lstrip("_")
-    return f": {cell}" if cell else ""
+    return TITLES[about] + (f": {cell}" if cell else "")
 
 
 if __name__ == "__main__":
