@@ -28,6 +28,9 @@ SHOWN = (
     "Following in the reasoning",
     "Answers that",
 )
+LONGEST = 40  # lines of differences that are not folded
+# Sections in which a probe has nothing to say.
+NOT_OF_A_PROBE = ("Accuracy, joint", "Differences from")
 _PICTURE = re.compile(r"(!\[[^\]]*\]\()([^)]+)\)")
 
 
@@ -51,13 +54,25 @@ def sections(report: Path, page: Path) -> str:
     parts = re.split(r"^## ", report.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     title = next((_titled(report.stem, about) for about in TITLES if about in report.stem), "")
     level = "####" if title else "###"
+    hidden = NOT_OF_A_PROBE if report.stem.endswith("_probe") else ()
+    chosen = [part for part in parts if part.startswith(SHOWN) and not part.startswith(hidden)]
     shown = f"### {title}\n\n" if title else ""
-    shown += "".join(f"{level} {part}" for part in parts if part.startswith(SHOWN))
+    shown += "".join(_folded(part) if _is_long(part) else f"{level} {part}" for part in chosen)
     images = page.parent / "images"
     images.mkdir(exist_ok=True)
     for _, name in _PICTURE.findall(shown):
         shutil.copy(report.parent / name, images / f"{page.stem}_{name}")
     return _PICTURE.sub(rf"\1images/{page.stem}_\2)", shown).strip()
+
+
+def _is_long(part: str) -> bool:
+    return part.startswith("Differences from") and part.count("\n") > LONGEST
+
+
+def _folded(part: str) -> str:
+    """A section that opens on a click, on the repository's host and in the site."""
+    heading, _, body = part.partition("\n")
+    return f'<details markdown="1">\n<summary>{heading}</summary>\n\n{body.strip()}\n\n</details>\n\n'
 
 
 def _titled(stem: str, about: str) -> str:

@@ -359,7 +359,8 @@ def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
         "![p](compare_small.png)",
         "## Differences from a",
     ]
-    report.write_text("\n\n".join([*parts, "|  | y |", "## How a was obtained", "long ago"]) + "\n")
+    table = "\n".join(["|  | y |"] * 50)
+    report.write_text("\n\n".join([*parts, table, "## How a was obtained", "long ago"]) + "\n")
     (tmp_path / "out" / "compare_small.png").write_bytes(b"png")
     page = tmp_path / "docs" / "lab.md"
     page.parent.mkdir()
@@ -369,8 +370,9 @@ def test_a_page_takes_the_tables_and_pictures_between_its_marks(tmp_path):
         subprocess.run(command, check=True)
         assert page.read_text() == (
             "# Lab\n\n<!-- measured: begin -->\n\n### Following, robust rules\n\n|  | x |\n\n"
-            "![p](images/lab_compare_small.png)\n\n### Differences from a\n\n|  | y |\n\n"
-            "<!-- measured: end -->\n\nAfter.\n"
+            "![p](images/lab_compare_small.png)\n\n"
+            '<details markdown="1">\n<summary>Differences from a</summary>\n\n'
+            f"{table}\n\n</details>\n\n<!-- measured: end -->\n\nAfter.\n"
         )
     assert (tmp_path / "docs" / "images" / "lab_compare_small.png").read_bytes() == b"png"
     left_out = report.rename(report.with_name("compare_left_out_small.md"))
